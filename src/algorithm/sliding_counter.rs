@@ -1,0 +1,322 @@
+//! Sliding-window counter: the previous window, weighted by its overlap, and the current one.
+//!
+//! # The words
+//!
+//! `cur` is the main word; its value is `[index | count]` (see `window.rs`). `prev` is such a value without a tag.
+//! Only `cur` is a linearization point: every grant is one exchange of it.
+//!
+//! The pair holds what the estimate needs and cannot be torn. `prev` gets its value from `cur` before `cur` moves on,
+//! so a thread that comes late to a rollover finds `prev` changed and starts again. And `cur` moves on only from
+//! exactly the value that was recorded, so `prev` then equals the final count of the window just closed. A late
+//! thread that finds `prev` already at its own window takes the start of the next window as its time, which is not
+//! later than the true time.
+//!
+//! The estimate is the one published by Cloudflare ("How we built rate limiting capable of scaling to millions of
+//! domains", 2017), in integers: `floor(previous * (period - elapsed) / period) + current`.
+
+use crate::algorithm::state::{Retry, State};
+use crate::algorithm::window::{Window, Windows};
+use crate::algorithm::word::{TIME_MAX, Word};
+use crate::algorithm::{Algorithm, Answer, Intent, Policy, Provenance};
+use crate::clock::Clock;
+use crate::decision::{Decision, Outcome, View};
+use crate::error::BuildError;
+use crate::quota::Quota;
+use crate::sync::{AtomicU64, Ordering};
+
+/// The sliding-window counter: `limit` permits per period, estimated from two windows.
+///
+/// A request passes if `floor(previous * (period - elapsed) / period) + current + n <= limit`. The estimate assumes
+/// that the previous window's requests came evenly; an adversary who knows that can get up to `2 * limit` permits
+/// into one period, ordinary traffic hardly ever more than the limit.
+///
+/// ```
+/// use tollgate::{Quota, SlidingCounter};
+///
+/// let limiter = SlidingCounter::new(Quota::per_minute(100)).build()?;
+/// assert_eq!(limiter.check_n(40).remaining(), Some(60));
+/// # Ok::<(), tollgate::BuildError>(())
+/// ```
+///
+/// Two words of state; every decision is O(1) and one compare-exchange, one more when a window passes.
+#[derive(Debug, Clone)]
+pub struct SlidingCounter {
+    quota: Quota,
+}
+
+impl SlidingCounter {
+    /// A counter over windows of the quota's period, counted from the clock's origin.
+    pub const fn new(quota: Quota) -> Self {
+        Self { quota }
+    }
+}
+
+impl Algorithm for SlidingCounter {
+    type Policy = SlidingCounterPolicy;
+
+    fn policy<C: Clock>(&self, _clock: &C) -> Result<SlidingCounterPolicy, BuildError> {
+        Ok(SlidingCounterPolicy { windows: Windows::new(self.quota, 0)? })
+    }
+
+    fn with_quota(&self, quota: Quota) -> Self {
+        Self { quota }
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct SlidingCounterPolicy {
+    windows: Windows,
+}
+
+/// The two windows as seen at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Pair {
+    /// The current window and its count.
+    current: Window,
+    /// The count of the window before it.
+    previous: u64,
+}
+
+/// How the current window of a pair follows from the word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Course {
+    /// It is the word's.
+    Within,
+    /// It is the one after the word's, whose count has to be recorded first.
+    Rolling,
+    /// It is a later one; nothing of the word counts any more.
+    Idle,
+}
+
+impl SlidingCounterPolicy {
+    #[inline]
+    fn current(&self, word: Word) -> Window {
+        self.windows.unpack(if word.is_newborn() { self.fresh(word.value()) } else { word.value() })
+    }
+
+    /// The pair at `now`, or as of the newest time the words tell, if that is later. Pure.
+    ///
+    /// A previous window that is later than the current one is what a healed glitch has left: nobody knows how many
+    /// permits the window before the current one granted, so it counts as spent.
+    #[inline]
+    fn at(&self, current: Window, previous: Window, now: u64) -> (Pair, Course) {
+        let mut index = self.windows.latest(current.index, now);
+        if previous.index == current.index {
+            // Another thread is rolling over: time has reached the next window.
+            index = index.max(current.index + 1);
+        }
+        let fresh = Window { index, count: 0 };
+        if index == current.index {
+            let previous = match previous.index {
+                earlier if earlier + 1 == index => previous.count,
+                later if later > index => self.windows.limit,
+                _ => 0,
+            };
+            (Pair { current, previous }, Course::Within)
+        } else if index == current.index + 1 {
+            (Pair { current: fresh, previous: current.count }, Course::Rolling)
+        } else {
+            (Pair { current: fresh, previous: 0 }, Course::Idle)
+        }
+    }
+
+    /// The pure step: whether the pair admits `cost`, at most the limit. Without division:
+    /// `floor(previous * left / period) <= room` means `previous * left < (room + 1) * period`.
+    #[inline]
+    fn admits(&self, pair: Pair, now: u64, cost: u64) -> bool {
+        let Windows { limit, period, .. } = self.windows;
+        let Some(room) = (limit - pair.current.count).checked_sub(cost) else { return false };
+        if pair.previous <= room {
+            return true;
+        }
+        let left = period - self.windows.elapsed(pair.current.index, now);
+        u128::from(pair.previous) * u128::from(left) < (u128::from(room) + 1) * u128::from(period)
+    }
+
+    #[inline]
+    fn decide(&self, outcome: Outcome, pair: Pair, now: u64, cost: u64) -> Answer<SlidingCounterView> {
+        let Pair { current, previous } = pair;
+        let (value, windows) = (self.windows.pack(current), self.windows);
+        Answer { outcome, view: SlidingCounterView { value, previous, now, cost, windows } }
+    }
+
+    /// Records the count of `closed` as the previous window's, if nobody has.
+    #[inline]
+    fn roll(&self, state: State<'_>, word: Word, previous: u64, closed: Window) -> Result<(), Retry> {
+        let closed = self.windows.pack(closed);
+        if previous == closed {
+            return Ok(());
+        }
+        state.confirm(word)?;
+        // ORDERING: Release pairs with the Acquire load of `prev`. The exchange of `cur` that follows is a Release
+        // too, so whoever sees `cur` moved on sees this value or a newer one. Failure uses nothing that was read.
+        match state.extra[0].compare_exchange(previous, closed, Ordering::AcqRel, Ordering::Relaxed) {
+            Ok(_) => Ok(()),
+            Err(_) => Err(Retry::Lost),
+        }
+    }
+}
+
+impl Policy for SlidingCounterPolicy {
+    type View = SlidingCounterView;
+    type Extra = [AtomicU64; 1];
+
+    #[inline]
+    fn decision(Answer { outcome, view }: Answer<SlidingCounterView>) -> Decision {
+        Decision::new(View::SlidingCounter(outcome.into(), view))
+    }
+
+    #[inline]
+    fn limit(&self) -> u64 {
+        self.windows.limit
+    }
+
+    fn horizon(&self) -> u64 {
+        self.windows.end_of_time().min(TIME_MAX)
+    }
+
+    fn extra_words(&self) -> usize {
+        1
+    }
+
+    fn extra(&self) -> Result<Self::Extra, BuildError> {
+        Ok([AtomicU64::new(0)])
+    }
+
+    fn fresh(&self, stamp: u64) -> u64 {
+        self.windows.pack(Window { index: self.windows.index(stamp), count: 0 })
+    }
+
+    fn unknown(&self, now: u64, cost: u64) -> Answer<SlidingCounterView> {
+        let outcome = if cost > self.windows.limit { Outcome::TooLarge } else { Outcome::Allowed };
+        let pair = Pair { current: self.windows.unpack(self.fresh(now)), previous: 0 };
+        self.decide(outcome, pair, now, cost)
+    }
+
+    #[inline]
+    fn attempt(
+        &self,
+        state: State<'_>,
+        word: Word,
+        now: u64,
+        cost: u64,
+        intent: Intent,
+    ) -> Result<Answer<SlidingCounterView>, Retry> {
+        let recorded = self.current(word);
+        if intent.heals() && self.windows.is_ahead(recorded.index, now) {
+            return Err(Retry::Ahead);
+        }
+        // ORDERING: Acquire pairs with the Release in `roll`, and keeps this load before the confirming one of `cur`.
+        let previous = state.extra[0].load(Ordering::Acquire);
+        let (pair, course) = self.at(recorded, self.windows.unpack(previous), now);
+        let outcome = match cost {
+            _ if cost > self.windows.limit => Outcome::TooLarge,
+            0 => Outcome::Allowed,
+            _ if self.admits(pair, now, cost) => Outcome::Allowed,
+            _ => Outcome::Denied,
+        };
+        if outcome != Outcome::Allowed || !intent.charges() {
+            // The two words were not read at one instant.
+            state.confirm(word)?;
+            return Ok(self.decide(outcome, pair, now, cost));
+        }
+        if course == Course::Rolling {
+            self.roll(state, word, previous, recorded)?;
+        }
+        let current = Window { count: pair.current.count + cost, ..pair.current };
+        state.exchange(word, Word::live(self.windows.pack(current)))?;
+        Ok(self.decide(outcome, Pair { current, ..pair }, now, cost))
+    }
+
+    fn is_ahead(&self, _state: State<'_>, word: Word, now: u64, _provenance: Provenance) -> bool {
+        self.windows.is_ahead(self.current(word).index, now)
+    }
+
+    fn heal(&self, state: State<'_>, word: Word, now: u64) {
+        let _ = state.exchange(word, Word::live(self.windows.edge(now)));
+    }
+
+    #[inline]
+    fn stale(&self, _state: State<'_>, word: Word, now: u64) -> Option<u64> {
+        let index = self.current(word).index;
+        (self.windows.latest(index, now) > index + 1).then_some(now)
+    }
+
+    fn stale_at(&self, _state: State<'_>, word: Word) -> Option<u64> {
+        self.windows.reading(self.windows.after(self.current(word).index, 2), 0)
+    }
+
+    fn prepare(&self, state: State<'_>, value: u64, newest: u64) -> u64 {
+        let prev = &state.extra[0];
+        // ORDERING: Relaxed: the slot is held, and the Release that makes it a key's publishes the store. A roller of
+        // the slot's last key may still come late; it leaves a window two before the stamp's or earlier, which counts
+        // for nothing, or one that reads as a healed glitch and only refuses.
+        if prev.load(Ordering::Relaxed) != 0 {
+            prev.store(0, Ordering::Relaxed);
+        }
+        value.max(newest)
+    }
+}
+
+/// The pair that decided and what the details are computed from, when asked.
+#[derive(Debug, Clone, Copy)]
+pub struct SlidingCounterView {
+    value: u64,
+    previous: u64,
+    now: u64,
+    cost: u64,
+    windows: Windows,
+}
+
+impl SlidingCounterView {
+    fn estimate(&self) -> u64 {
+        let current = self.windows.unpack(self.value);
+        let period = self.windows.period;
+        let left = period - self.windows.elapsed(current.index, self.now);
+        let carried = u128::from(self.previous) * u128::from(left) / u128::from(period);
+        // The weighted count is at most the previous window's, which is at most the limit.
+        u64::try_from(carried).unwrap_or(self.previous) + current.count
+    }
+
+    /// The first wait after which `cost`, at most the limit, is admitted.
+    fn wait(&self, cost: u64) -> Option<u64> {
+        let Windows { limit, period, .. } = self.windows;
+        let current = self.windows.unpack(self.value);
+        let start = self.windows.start(current.index);
+        let at = if let Some(room) = (limit - cost).checked_sub(current.count) {
+            u128::from(start) + elapsed_until(self.previous, room, period)
+        } else {
+            // Not before the next window, where the current count is the previous one.
+            u128::from(start) + u128::from(period) + elapsed_until(current.count, limit - cost, period)
+        };
+        if at <= u128::from(self.now.min(self.windows.end_of_time())) {
+            return Some(0);
+        }
+        self.windows.reading(at, 0).map(|at| at - self.now)
+    }
+
+    pub(crate) fn limit(&self) -> u64 {
+        self.windows.limit
+    }
+
+    pub(crate) fn remaining(&self) -> u64 {
+        self.windows.limit.saturating_sub(self.estimate())
+    }
+
+    pub(crate) fn retry_after(&self) -> Option<u64> {
+        self.wait(self.cost)
+    }
+
+    pub(crate) fn reset_after(&self) -> Option<u64> {
+        self.wait(self.windows.limit)
+    }
+}
+
+/// The least `elapsed` with `floor(previous * (period - elapsed) / period) <= room`.
+fn elapsed_until(previous: u64, room: u64, period: u64) -> u128 {
+    if previous <= room {
+        return 0;
+    }
+    let longest_left = ((u128::from(room) + 1) * u128::from(period)).div_ceil(u128::from(previous)) - 1;
+    u128::from(period).saturating_sub(longest_left)
+}

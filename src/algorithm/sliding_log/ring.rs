@@ -1,0 +1,383 @@
+//! The ring of the log: slots, laps, claims, and how a claim is entered by whoever comes.
+//!
+//! ```text
+//!   head value   60           p  p-1              0        slot   63                     1   0
+//!               +---------------+------------------+             +-----------------------+---+
+//!               |   time bits   |     position     |             |  time + 1 (0 = never) | l |
+//!               +---------------+------------------+             +-----------------------+---+
+//! ```
+//!
+//! `l` is the parity of the lap that entered the slot: lap `k` writes `(k + 1) mod 2`. A slot of the latest claim that
+//! still has the other parity is *open*. A zeroed ring reads as "the lap before, filled with never". Values never
+//! recur in a slot: its entries are dated in order, and two laps are at least a period apart.
+
+use crate::algorithm::state::{Retry, State};
+use crate::algorithm::word::{TIME_MAX, VALUE_BITS, Word};
+use crate::algorithm::{Provenance, SLACK_NANOS};
+use crate::error::BuildError;
+use crate::sync::{AtomicU64, Ordering};
+
+/// The time bits must span at least this long: one hour.
+const SPAN_MIN_NANOS: u64 = 3600 * 1_000_000_000;
+
+/// How a head's value is packed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Layout {
+    limit: u64,
+    position_bits: u32,
+}
+
+/// A head's value, unpacked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Head {
+    /// The low bits of the latest claim's time.
+    time_bits: u64,
+    /// Where the next admission is entered, modulo twice the limit.
+    position: u64,
+}
+
+impl Layout {
+    pub(super) fn new(limit: u64) -> Result<Self, BuildError> {
+        let max_bits = VALUE_BITS - (u64::BITS - (SPAN_MIN_NANOS - 1).leading_zeros());
+        let max = 1 << (max_bits - 1);
+        if limit > max {
+            return Err(BuildError::LimitTooLarge { limit, max });
+        }
+        // Positions run from 0 to 2 * limit - 1.
+        let position_bits = u64::BITS - (2 * limit).saturating_sub(1).leading_zeros();
+        Ok(Self { limit, position_bits })
+    }
+
+    /// The number of slots in a ring.
+    #[expect(clippy::cast_possible_truncation, reason = "the limit is at most 2^18")]
+    pub(super) fn slots(self) -> usize {
+        self.limit as usize
+    }
+
+    /// ns after which the time bits recur.
+    #[inline]
+    fn span(self) -> u64 {
+        1 << (VALUE_BITS - self.position_bits)
+    }
+
+    /// The longest time from the newest recorded one to a claim that can be told from the time bits alone.
+    #[inline]
+    pub(super) fn gap_max(self) -> u64 {
+        self.span() - self.apart_max() - 1
+    }
+
+    /// How much newer than a claim the reading may be by which another thread raises `born` meanwhile.
+    #[inline]
+    fn apart_max(self) -> u64 {
+        self.span() / 4
+    }
+
+    #[inline]
+    pub(super) fn head(self, value: u64) -> Head {
+        Head { time_bits: value >> self.position_bits, position: value & ((1 << self.position_bits) - 1) }
+    }
+
+    #[inline]
+    fn pack(self, time: u64, position: u64) -> u64 {
+        (time & (self.span() - 1)) << self.position_bits | position
+    }
+
+    /// The value of `head` dated `time`.
+    pub(super) fn dated(self, head: Head, time: u64) -> u64 {
+        self.pack(time, head.position)
+    }
+
+    /// The position `places` after, at most the limit.
+    #[inline]
+    fn after(self, position: u64, places: u64) -> u64 {
+        let next = position + places;
+        if next < 2 * self.limit { next } else { next - 2 * self.limit }
+    }
+
+    /// The position `places` before, at most the limit.
+    #[inline]
+    fn before(self, position: u64, places: u64) -> u64 {
+        self.after(self.after(position, self.limit), self.limit - places)
+    }
+
+    /// The parity that the lap of this position writes.
+    #[inline]
+    fn parity(self, position: u64) -> u64 {
+        u64::from(position < self.limit)
+    }
+
+    /// The time of a claim with these time bits that is dated at most a span after `floor`, and not before it. Exact,
+    /// and no matter how old the reading of the thread that asks is.
+    fn dated_from(self, floor: u64, time_bits: u64) -> u64 {
+        let after = time_bits.wrapping_sub(floor) & (self.span() - 1);
+        floor.saturating_add(after).min(TIME_MAX)
+    }
+
+    /// The time of a claim with these time bits that heals, as seen at the fresh reading `now`: the newest such time
+    /// that is not more than a quarter of the span later. Exact while the healer's reading is at most that much later,
+    /// and less than three quarters of the span earlier.
+    fn dated_around(self, now: u64, time_bits: u64) -> u64 {
+        let latest = now.saturating_add(self.span() / 4);
+        let back = latest.wrapping_sub(time_bits) & (self.span() - 1);
+        latest.checked_sub(back).unwrap_or(time_bits).min(TIME_MAX)
+    }
+}
+
+/// The value of a slot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Slot(u64);
+
+impl Slot {
+    #[inline]
+    fn new(time: u64, parity: u64) -> Self {
+        Self((time + 1) << 1 | parity)
+    }
+
+    #[inline]
+    fn time(self) -> Option<u64> {
+        (self.0 >> 1).checked_sub(1)
+    }
+
+    #[inline]
+    fn parity(self) -> u64 {
+        self.0 & 1
+    }
+}
+
+/// The reading that a log is seen at, where it comes from, and what the log's `born` said.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Seen {
+    pub(super) now: u64,
+    pub(super) provenance: Provenance,
+    pub(super) born: u64,
+}
+
+/// The slots of one log.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ring<'a> {
+    slots: &'a [AtomicU64],
+    layout: Layout,
+}
+
+impl<'a> Ring<'a> {
+    #[inline]
+    pub(super) fn new(slots: &'a [AtomicU64], layout: Layout) -> Self {
+        Self { slots, layout }
+    }
+
+    #[inline]
+    fn slot(&self, position: u64) -> &'a AtomicU64 {
+        let place = if position < self.layout.limit { position } else { position - self.layout.limit };
+        #[expect(clippy::cast_possible_truncation, reason = "a place is below the limit, at most 2^18")]
+        &self.slots[place as usize]
+    }
+
+    #[inline]
+    fn load(&self, position: u64) -> Slot {
+        // ORDERING: Acquire pairs with the Release of `enter`, and keeps this load before the confirming one of the
+        // head: a slot read under an unchanged head was not entered by a later claim.
+        Slot(self.slot(position).load(Ordering::Acquire))
+    }
+
+    /// The entry `place` places after the oldest of the last `limit` admissions.
+    #[inline]
+    pub(super) fn entry(&self, head: Head, place: u64) -> Option<u64> {
+        self.load(self.layout.after(head.position, place)).time()
+    }
+
+    /// The newest entry.
+    #[inline]
+    pub(super) fn newest(&self, head: Head) -> Option<u64> {
+        self.load(self.layout.before(head.position, 1)).time()
+    }
+
+    /// The newest entry, once the latest claim is entered: every slot before the head's position then is.
+    #[inline]
+    pub(super) fn settled_newest(
+        &self,
+        state: State<'_>,
+        word: Word,
+        at: Seen,
+    ) -> Result<Option<u64>, Retry> {
+        let head = self.layout.head(word.value());
+        // Slots are entered in order: the last one tells.
+        let last = self.layout.before(head.position, 1);
+        let slot = self.load(last);
+        if slot.parity() == self.layout.parity(last) {
+            return Ok(slot.time());
+        }
+        self.finish(state, word, head, at)?;
+        Ok(self.newest(head))
+    }
+
+    #[inline]
+    fn is_open(&self, position: u64) -> bool {
+        self.load(position).parity() != self.layout.parity(position)
+    }
+
+    /// Enters what the latest claim has left open, dated by the time bits of the head.
+    ///
+    /// A claim is dated within a span of the entry before it or of `born`, for one after a longer gap raises that
+    /// first. (Less a part of the span, for another thread may have raised `born` since by a newer reading.) The
+    /// exception is a claim that heals. It is of the whole ring, and dated back from a time that lies ahead of every
+    /// fresh reading; only a fresh reading tells it apart.
+    #[cold]
+    #[inline(never)]
+    fn finish(&self, state: State<'_>, word: Word, head: Head, at: Seen) -> Result<(), Retry> {
+        let Layout { limit, .. } = self.layout;
+        // Of the last `limit` positions a prefix is entered. `open` is the number of open ones, at least.
+        let (mut entered, mut open) = (0, limit);
+        while entered < open {
+            let middle = entered + (open - entered) / 2;
+            if self.is_open(self.layout.before(head.position, limit - middle)) {
+                open = middle;
+            } else {
+                entered = middle + 1;
+            }
+        }
+        let open = limit - entered;
+        // With nothing entered the last position still holds the newest entry of the lap before.
+        let last = if entered == 0 { 1 } else { open + 1 };
+        let before = self.load(self.layout.before(head.position, last)).time().unwrap_or(0);
+        let may_heal = entered == 0 && before.saturating_sub(at.now) > SLACK_NANOS;
+        let time = match at.provenance {
+            Provenance::InHand if may_heal => return Err(Retry::Ahead),
+            Provenance::Fresh if may_heal => self.layout.dated_around(at.now, head.time_bits),
+            _ => self
+                .layout
+                .dated_from(before.max(at.born.saturating_sub(self.layout.apart_max())), head.time_bits),
+        };
+        self.enter_all(state, word, self.layout.before(head.position, open), open, time)
+    }
+
+    /// Claims the next `cost` slots for `time` and enters them.
+    #[inline]
+    pub(super) fn claim(
+        &self,
+        state: State<'_>,
+        word: Word,
+        head: Head,
+        time: u64,
+        cost: u64,
+    ) -> Result<(), Retry> {
+        let first = self.load(head.position);
+        let claimed = Word::live(self.layout.pack(time, self.layout.after(head.position, cost)));
+        state.exchange(word, claimed)?;
+        // Read before the claim was won, so nobody had entered the slot: this exchange needs no look at the head.
+        self.enter(head.position, first, time);
+        if cost > 1 {
+            // Whoever moves the head on has entered the rest, so losing it there is no loss.
+            let _ = self.enter_all(state, claimed, self.layout.after(head.position, 1), cost - 1, time);
+        }
+        Ok(())
+    }
+
+    /// Enters `count` slots from `position` on, in order, while the head stays `word`.
+    fn enter_all(
+        &self,
+        state: State<'_>,
+        word: Word,
+        position: u64,
+        count: u64,
+        time: u64,
+    ) -> Result<(), Retry> {
+        for place in 0..count {
+            let position = self.layout.after(position, place);
+            let slot = self.load(position);
+            // Unchanged after the load: the slot's value is not of a later lap.
+            state.confirm(word)?;
+            if slot.parity() != self.layout.parity(position) {
+                self.enter(position, slot, time);
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn enter(&self, position: u64, open: Slot, time: u64) {
+        let entered = Slot::new(time, self.layout.parity(position));
+        // ORDERING: Release pairs with the Acquire of `load`. Losing means that another thread has entered the slot.
+        let _ = self.slot(position).compare_exchange(open.0, entered.0, Ordering::AcqRel, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layout(limit: u64) -> Layout {
+        Layout::new(limit).expect("a limit that fits")
+    }
+
+    #[test]
+    fn a_head_packed_is_unpacked_as_it_was() {
+        for limit in [1, 2, 3, 1_000, 262_144] {
+            let layout = layout(limit);
+            for position in [0, limit - 1, limit, 2 * limit - 1] {
+                let time = layout.span() * 5 + 123_456_789;
+                let head = layout.head(layout.pack(time, position));
+                assert_eq!(head, Head { time_bits: time % layout.span(), position });
+            }
+        }
+    }
+
+    #[test]
+    fn positions_go_round_two_laps() {
+        let layout = layout(3);
+        assert_eq!(
+            [layout.after(5, 1), layout.after(4, 3), layout.before(0, 1), layout.before(2, 3)],
+            [0, 1, 5, 5]
+        );
+        assert_eq!([layout.parity(0), layout.parity(2), layout.parity(3), layout.parity(5)], [1, 1, 0, 0]);
+    }
+
+    #[test]
+    fn the_time_bits_span_13_days_at_a_limit_of_1000_and_an_hour_at_the_largest() {
+        const DAY: u64 = 24 * 3600 * 1_000_000_000;
+        assert!(layout(1_000).span() > 13 * DAY);
+        assert!(layout(262_144).span() >= SPAN_MIN_NANOS);
+        assert_eq!(
+            Layout::new(262_145).err(),
+            Some(BuildError::LimitTooLarge { limit: 262_145, max: 262_144 })
+        );
+    }
+
+    #[test]
+    fn a_claim_within_a_span_of_the_time_before_is_dated_exactly() {
+        let layout = layout(100_000);
+        let span = layout.span();
+        for floor in [0, 1, span - 1, span, 7 * span + 12_345] {
+            for gap in [0, 1, SLACK_NANOS + 1, span / 2, span - 1] {
+                assert_eq!(layout.dated_from(floor, (floor + gap) % span), floor + gap);
+            }
+            assert_eq!(
+                layout.dated_from(floor, (floor + span) % span),
+                floor,
+                "a span later is told from `born`"
+            );
+        }
+    }
+
+    #[test]
+    fn a_claim_that_heals_is_dated_exactly_by_fresh_readings_around_it() {
+        let layout = layout(100_000);
+        let span = layout.span();
+        for claim in [0, 1, span - 1, span, 7 * span + 12_345] {
+            for later in [0, 1, SLACK_NANOS, span / 2, span / 4 * 3 - 1] {
+                assert_eq!(layout.dated_around(claim + later, claim % span), claim, "{later} ns later");
+            }
+            for earlier in [1, SLACK_NANOS, span / 4] {
+                if let Some(reading) = claim.checked_sub(earlier) {
+                    assert_eq!(layout.dated_around(reading, claim % span), claim, "{earlier} ns earlier");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_slot_of_zeros_was_never_entered() {
+        assert_eq!((Slot(0).time(), Slot(0).parity()), (None, 0));
+        let slot = Slot::new(TIME_MAX, 1);
+        assert_eq!((slot.time(), slot.parity()), (Some(TIME_MAX), 1));
+    }
+}

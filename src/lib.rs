@@ -1,0 +1,29 @@
+#![doc = include_str!("../docs/crate.md")]
+
+mod algorithm;
+mod clock;
+mod decision;
+mod error;
+mod hash;
+mod keyed;
+mod limiter;
+mod quota;
+mod reading;
+mod stats;
+mod sync;
+mod table;
+
+pub use algorithm::{Algorithm, FixedWindow, SlidingCounter, SlidingLog, TokenBucket};
+pub use clock::{Clock, CoarseClock, CoarseClockError, Instant, ManualClock, QuantaClock, StdClock};
+pub use decision::{Decision, Denied, DeniedKind, Outcome};
+pub use error::BuildError;
+pub use hash::{AnyKey, ByBorrow, ByHash, KeyOf, RandomSipHash};
+pub use keyed::{Keyed, KeyedBuilder, Overflow};
+pub use limiter::{Builder, Limiter};
+pub use quota::{ParseQuotaError, Quota};
+pub use stats::KeyedStats;
+
+/// The README's example is tested too.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
