@@ -1,0 +1,80 @@
+//! Asks the limiters what a vector asks, and compares.
+
+use std::fmt;
+
+use tollgate::{Algorithm, BuildError, Instant, Keyed, Limiter, RandomSipHash};
+
+use crate::limiters::Visit;
+use crate::vectors::{Answer, Call, Vector};
+
+/// The key that a vector's calls are made for.
+const KEY: u64 = 0;
+/// As few keys as leave room for neighbours: slots change hands all the time.
+const KEYS: usize = 5;
+/// Neighbours that take turns, more than there are slots for.
+const NEIGHBOURS: u64 = 16;
+/// Neighbours asked beside each call.
+const NEIGHBOURS_PER_CALL: usize = 3;
+
+/// An answer that is not the vector's.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Difference {
+    /// Counted from 1.
+    number: usize,
+    call: Call,
+    limiter: &'static str,
+    answer: Answer,
+}
+
+/// Runs a vector through a direct and a keyed limiter.
+pub(crate) fn run(vector: &Vector<'_>) -> Result<Vec<Difference>, BuildError> {
+    // Not a random key, so that a difference shows again.
+    let hasher = RandomSipHash::with_key([1, 2]);
+    vector.rule.build(KEYS, hasher, Comparison { calls: &vector.calls })
+}
+
+struct Comparison<'v> {
+    calls: &'v [Call],
+}
+
+impl Visit for Comparison<'_> {
+    type Output = Vec<Difference>;
+
+    fn visit<A: Algorithm>(self, direct: Limiter<A>, keyed: Keyed<A, u64>) -> Vec<Difference> {
+        let mut neighbours = (KEY + 1..=KEY + NEIGHBOURS).cycle();
+        let mut differences = Vec::new();
+        for (number, &call) in (1..).zip(self.calls) {
+            let now = Instant::from_nanos(call.at);
+            for neighbour in neighbours.by_ref().take(NEIGHBOURS_PER_CALL) {
+                ask(&keyed, neighbour, now);
+            }
+            let answers = [
+                ("direct", direct.check_at(now, call.cost)),
+                ("keyed", keyed.check_at(&KEY, now, call.cost)),
+            ];
+            for (limiter, decision) in answers {
+                let answer = Answer::from(decision);
+                if answer != call.answer {
+                    differences.push(Difference { number, call, limiter, answer });
+                }
+            }
+        }
+        differences
+    }
+}
+
+/// Asks for a neighbour, as long as that leaves a slot for the key.
+fn ask<A: Algorithm>(keyed: &Keyed<A, u64>, neighbour: u64, now: Instant) {
+    if keyed.live(now) + 1 < keyed.capacity() {
+        // What neighbours are answered is no part of the vector.
+        let _ = keyed.check_at(&neighbour, now, 1);
+    }
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { number, call, limiter, answer } = self;
+        let Call { at, cost, answer: expected } = call;
+        write!(f, "call {number} ({at} {cost}), {limiter}: {answer} instead of {expected}")
+    }
+}
