@@ -1,0 +1,170 @@
+//! What the compiler and callers rely on: sizes, auto traits, and the types that can be named and asked for.
+
+use std::error::Error;
+use std::hash::BuildHasherDefault;
+use std::net::{IpAddr, Ipv4Addr};
+
+use tollgate::{
+    AnyKey, BuildError, Builder, Clock, CoarseClock, CoarseClockError, Decision, Denied, DeniedKind,
+    FixedWindow, Instant, Keyed, KeyedBuilder, KeyedStats, Limiter, ManualClock, Outcome, Overflow,
+    ParseQuotaError, QuantaClock, Quota, RandomSipHash, SlidingCounter, SlidingLog, StdClock, TokenBucket,
+};
+
+const QUOTA: Quota = Quota::per_hour(1);
+
+const fn assert_shared<T: Send + Sync + 'static>() {}
+const fn assert_value<T: Copy + Send + Sync + 'static>() {}
+const fn assert_error<T: Error + Send + Sync + 'static>() {}
+
+const _: () = {
+    assert!(size_of::<Decision>() <= 64);
+    assert!(size_of::<Option<Decision>>() == size_of::<Decision>());
+    assert!(size_of::<Result<Decision, Denied>>() == size_of::<Decision>());
+    assert!(size_of::<Denied>() <= 24);
+    assert!(size_of::<Instant>() == 8);
+    assert!(size_of::<Option<DeniedKind>>() == 1);
+    assert!(size_of::<Option<Outcome>>() == 1);
+
+    assert_value::<Decision>();
+    assert_value::<Denied>();
+    assert_value::<Instant>();
+    assert_value::<KeyedStats>();
+    assert_value::<Outcome>();
+    assert_value::<Overflow>();
+    assert_value::<Quota>();
+
+    assert_error::<BuildError>();
+    assert_error::<CoarseClockError>();
+    assert_error::<Denied>();
+    assert_error::<ParseQuotaError>();
+
+    assert_shared::<Limiter<TokenBucket>>();
+    assert_shared::<Limiter<FixedWindow, StdClock>>();
+    assert_shared::<Limiter<SlidingCounter, CoarseClock>>();
+    assert_shared::<Limiter<SlidingLog, ManualClock>>();
+    assert_shared::<Builder<TokenBucket>>();
+    assert_shared::<KeyedBuilder<SlidingLog, str>>();
+    assert_shared::<Keyed<TokenBucket, str>>();
+    // Keys are never stored, so what they may be shared with does not matter.
+    assert_shared::<Keyed<FixedWindow, std::rc::Rc<str>>>();
+    assert_shared::<Keyed<SlidingCounter, AnyKey, StdClock>>();
+    assert_shared::<Keyed<SlidingLog, u64, QuantaClock, RandomSipHash>>();
+};
+
+/// Fields name the algorithm and the key, and no clock or hasher.
+struct Service {
+    all: Limiter<TokenBucket>,
+    per_user: Keyed<TokenBucket, String>,
+}
+
+#[test]
+fn limiters_are_fields_without_a_clock_or_a_hasher_in_their_types() -> Result<(), BuildError> {
+    let service = Service {
+        all: TokenBucket::new(QUOTA).build()?,
+        per_user: TokenBucket::new(QUOTA).keyed(10).build()?,
+    };
+    assert!(service.all.check().is_allowed());
+    assert!(service.per_user.check("alice").is_allowed());
+    Ok(())
+}
+
+#[test]
+fn strings_are_asked_for_as_str() -> Result<(), BuildError> {
+    let limiter: Keyed<_, String> = TokenBucket::new(QUOTA).keyed(10).build()?;
+    assert!(limiter.check("alice").is_allowed());
+    assert!(!limiter.check(&String::from("alice")).is_allowed());
+    assert!(!limiter.check(String::from("alice").as_str()).is_allowed());
+    Ok(())
+}
+
+#[test]
+fn unsized_str_is_a_type_of_key() -> Result<(), BuildError> {
+    let limiter: Keyed<_, str> = TokenBucket::new(QUOTA).keyed(10).build()?;
+    assert!(limiter.check("alice").is_allowed());
+    assert!(!limiter.check(&String::from("alice")[..]).is_allowed());
+    Ok(())
+}
+
+#[test]
+fn integers_are_asked_for_as_literals_of_the_type_of_the_key() -> Result<(), BuildError> {
+    let limiter: Keyed<_, u64> = TokenBucket::new(QUOTA).keyed(10).build()?;
+    assert!(limiter.check(&42).is_allowed());
+    assert!(!limiter.check(&42_u64).is_allowed());
+    let mut decisions = Vec::new();
+    limiter.check_many(&[42, 43], &mut decisions);
+    assert_eq!(decisions.iter().map(Decision::is_allowed).collect::<Vec<_>>(), [false, true]);
+    Ok(())
+}
+
+#[test]
+fn bytes_are_asked_for_as_slices() -> Result<(), BuildError> {
+    let limiter: Keyed<_, Vec<u8>> = TokenBucket::new(QUOTA).keyed(10).build()?;
+    assert!(limiter.check(&b"alice"[..]).is_allowed());
+    assert!(!limiter.check(&b"alice".to_vec()).is_allowed());
+    Ok(())
+}
+
+#[test]
+fn addresses_are_keys() -> Result<(), BuildError> {
+    let limiter: Keyed<_, IpAddr> = TokenBucket::new(QUOTA).keyed(10).build()?;
+    assert!(limiter.check(&IpAddr::V4(Ipv4Addr::LOCALHOST)).is_allowed());
+    assert!(limiter.check(&IpAddr::V4(Ipv4Addr::UNSPECIFIED)).is_allowed());
+    Ok(())
+}
+
+#[test]
+fn pairs_of_borrowed_parts_are_asked_for_with_any_key() -> Result<(), BuildError> {
+    let limiter: Keyed<_, AnyKey> = TokenBucket::new(QUOTA).keyed_any(10).build()?;
+    let (tenant, user) = (String::from("acme"), String::from("alice"));
+    assert!(limiter.check(&(tenant.as_str(), user.as_str())).is_allowed());
+    assert!(!limiter.check(&("acme", "alice")).is_allowed());
+    assert!(limiter.check(&("acme", "bob")).is_allowed());
+    assert!(limiter.check("acme").is_allowed());
+    Ok(())
+}
+
+#[test]
+fn integers_of_several_types_are_several_keys_with_any_key() -> Result<(), BuildError> {
+    let limiter: Keyed<_, AnyKey> = TokenBucket::new(QUOTA).keyed_any(10).build()?;
+    assert!(limiter.check(&42_u32).is_allowed());
+    assert!(limiter.check(&42_u64).is_allowed());
+    Ok(())
+}
+
+/// Generic over the clock, as a library on top would be.
+struct Middleware<C: Clock> {
+    limiter: Keyed<SlidingLog, str, C>,
+}
+
+impl<C: Clock> Middleware<C> {
+    fn new(clock: C) -> Result<Self, BuildError> {
+        Ok(Self { limiter: SlidingLog::new(QUOTA).clock(clock).keyed(10).build()? })
+    }
+
+    fn passes(&self, user: &str) -> bool {
+        let now = self.limiter.clock().now();
+        self.limiter.check_at(user, now, 1).is_allowed()
+    }
+}
+
+#[test]
+fn code_generic_over_the_clock_takes_each() -> Result<(), BuildError> {
+    fn assert_limits<C: Clock>(clock: C) -> Result<(), BuildError> {
+        let middleware = Middleware::new(clock)?;
+        assert!(middleware.passes("alice"));
+        assert!(!middleware.passes("alice"));
+        Ok(())
+    }
+    assert_limits(QuantaClock::new())?;
+    assert_limits(StdClock::new())?;
+    assert_limits(ManualClock::new())
+}
+
+#[test]
+fn hasher_is_any_build_hasher() -> Result<(), BuildError> {
+    let hasher = BuildHasherDefault::<std::hash::DefaultHasher>::new();
+    let limiter = TokenBucket::new(QUOTA).keyed::<str>(10).with_hasher(hasher).build()?;
+    assert!(limiter.check("alice").is_allowed());
+    assert!(!limiter.check("alice").is_allowed());
+    Ok(())
+}

@@ -1,0 +1,21 @@
+//! Faults that other limiters have had, each with the answers that are right. The names say what must hold.
+
+mod bucket;
+mod extremes;
+mod healing;
+mod keyed;
+mod late_readings;
+mod races;
+mod requests;
+mod scripted_clock;
+mod windows;
+
+#[path = "../support/grants.rs"]
+mod grants;
+#[path = "../support/race.rs"]
+mod race;
+#[path = "../support/stream.rs"]
+mod stream;
+
+const NANOS_PER_MS: u64 = 1_000_000;
+const NANOS_PER_S: u64 = 1_000_000_000;

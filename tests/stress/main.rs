@@ -1,0 +1,35 @@
+//! Free-running threads against exact bounds. No expectation depends on how fast anything runs.
+//!
+//! Each test runs for a second, or for as many as `TOLLGATE_STRESS_SECONDS` says.
+
+mod bounds;
+mod churn;
+mod floods;
+mod load;
+mod new_keys;
+
+#[path = "../support/grants.rs"]
+mod grants;
+#[path = "../support/race.rs"]
+mod race;
+#[expect(dead_code, reason = "nothing here moves a clock by hand")]
+#[path = "../support/stream.rs"]
+mod stream;
+
+use std::env;
+use std::time::{Duration, Instant};
+
+const NANOS_PER_MS: u64 = 1_000_000;
+
+/// Repeats the round until this test's time is over; at least once.
+fn repeat(mut round: impl FnMut()) {
+    let seconds = env::var("TOLLGATE_STRESS_SECONDS");
+    let seconds = seconds.map_or(1.0, |text| text.parse().expect("a number of seconds"));
+    let begin = Instant::now();
+    loop {
+        round();
+        if begin.elapsed() >= Duration::from_secs_f64(seconds) {
+            return;
+        }
+    }
+}
