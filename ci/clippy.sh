@@ -1,0 +1,7 @@
+#!/usr/bin/env bash
+# The lints of Cargo.toml, all of them errors; with the models' cfg too.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+cargo clippy --workspace --all-targets --quiet -- -D warnings
+CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target-loom}" RUSTFLAGS="${RUSTFLAGS:-} --cfg loom" \
+    cargo clippy -p loom-tests --all-targets --quiet -- -D warnings

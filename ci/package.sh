@@ -1,0 +1,5 @@
+#!/usr/bin/env bash
+# What would be published builds from what is packaged alone.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+cargo package --package tollgate --allow-dirty --quiet

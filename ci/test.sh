@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# Everything a change has to pass. Installs what is missing; needs bash, patch and a Rust toolchain.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+for check in tools fmt clippy docs tests examples benches dependencies package loom loom-bugs; do
+    echo "== ci/$check.sh"
+    began=$SECONDS
+    "ci/$check.sh"
+    echo "== ci/$check.sh: $((SECONDS - began)) s"
+done
+echo "== all checks passed: $SECONDS s"

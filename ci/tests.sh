@@ -1,0 +1,5 @@
+#!/usr/bin/env bash
+# Unit, integration and documentation tests.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+cargo test --no-fail-fast
