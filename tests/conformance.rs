@@ -2,16 +2,12 @@
 
 #[path = "support/example.rs"]
 mod example;
-#[path = "../examples/conformance/limiters.rs"]
-mod limiters;
-#[path = "../examples/conformance/runner.rs"]
-mod runner;
-#[path = "../examples/conformance/vectors.rs"]
-mod vectors;
 
 use std::fs;
 use std::path::Path;
 use std::process::Output;
+
+use oracle::{conformance, vectors};
 
 const REFERENCE: &str = include_str!("vectors/reference.txt");
 
@@ -20,7 +16,7 @@ fn every_vector_passes_direct_and_keyed() -> Result<(), Box<dyn std::error::Erro
     let vectors = vectors::parse(REFERENCE)?;
     assert_eq!(vectors.len(), 1532);
     for vector in &vectors {
-        assert_eq!(runner::run(vector)?, [], "{}", vector.name);
+        assert_eq!(conformance::run(vector)?, [], "{}", vector.name);
     }
     Ok(())
 }

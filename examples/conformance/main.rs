@@ -1,14 +1,10 @@
-//! Checks the limiters against test vectors; their format is described in `vectors.rs`.
+//! Checks the limiters against test vectors; their format is described in `oracle/src/vectors.rs`.
 //!
 //! ```text
 //! cargo run --release --example conformance -- tests/vectors/reference.txt
 //! ```
 //!
 //! Each line runs through a direct limiter and through a keyed one whose other keys are busy at the same instants.
-
-mod limiters;
-mod runner;
-mod vectors;
 
 use std::error::Error;
 use std::ffi::OsString;
@@ -18,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use lexopt::prelude::*;
+use oracle::{conformance, vectors};
 
 const USAGE: &str = "\
 Usage: conformance [FILE...]
@@ -51,7 +48,7 @@ fn run() -> Result<ExitCode, Box<dyn Error>> {
     }
     let (mut passed, mut failed) = (0_usize, 0_usize);
     for vector in &vectors {
-        let differences = match runner::run(vector) {
+        let differences = match conformance::run(vector) {
             Ok(differences) => differences.iter().map(ToString::to_string).collect(),
             Err(error) => vec![format!("cannot be built: {error}")],
         };

@@ -3,15 +3,7 @@
 //!
 //! `PROPTEST_CASES` sets the number of cases of each property.
 
-#[path = "../../examples/conformance/limiters.rs"]
-mod limiters;
-#[path = "../support/reference.rs"]
-mod reference;
-#[path = "../../examples/conformance/vectors.rs"]
-mod vectors;
-
 mod direct;
-mod honesty;
 mod keyed;
 mod port;
 mod rounding;

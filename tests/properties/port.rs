@@ -1,7 +1,7 @@
 //! The reference itself, against the vectors.
 
-use crate::reference::Reference;
-use crate::vectors;
+use oracle::reference::Reference;
+use oracle::vectors;
 
 #[test]
 fn the_reference_passes_every_vector() -> Result<(), vectors::ParseError> {

@@ -3,8 +3,9 @@
 use proptest::prelude::*;
 use tollgate::{Algorithm, Keyed, Limiter, RandomSipHash};
 
-use crate::limiters::Visit;
-use crate::vectors::Rule;
+use oracle::limiters::Visit;
+use oracle::rate::is_rounded;
+use oracle::vectors::Rule;
 
 /// A number of any magnitude: small ones are as likely as large ones.
 pub(crate) fn magnitude() -> impl Strategy<Value = u64> {
@@ -58,17 +59,7 @@ pub(crate) fn slow_rounded_bucket() -> impl Strategy<Value = Rule> {
 }
 
 fn rounded(rules: impl Strategy<Value = Rule>) -> impl Strategy<Value = Rule> {
-    let is_rounded = |rule: &Rule| matches!(*rule, Rule::TokenBucket { limit, period, .. } if reduced(limit, period).0 > 16);
-    buildable(rules.prop_filter("rates are rounded above a numerator of 16", is_rounded))
-}
-
-/// The fraction in lowest terms; its denominator is not 0.
-pub(crate) fn reduced(numerator: u64, denominator: u64) -> (u64, u64) {
-    let (mut divisor, mut rest) = (denominator, numerator);
-    while rest > 0 {
-        (divisor, rest) = (rest, divisor % rest);
-    }
-    (numerator / divisor, denominator / divisor)
+    buildable(rules.prop_filter("rates are rounded above a numerator of 16", |rule| is_rounded(*rule)))
 }
 
 fn bucket(capacity: u64, limit: u64, period: u64) -> Rule {

@@ -18,7 +18,7 @@ const NEIGHBOURS_PER_CALL: usize = 3;
 
 /// An answer that is not the vector's.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Difference {
+pub struct Difference {
     /// Counted from 1.
     number: usize,
     call: Call,
@@ -27,7 +27,7 @@ pub(crate) struct Difference {
 }
 
 /// Runs a vector through a direct and a keyed limiter.
-pub(crate) fn run(vector: &Vector<'_>) -> Result<Vec<Difference>, BuildError> {
+pub fn run(vector: &Vector<'_>) -> Result<Vec<Difference>, BuildError> {
     // Not a random key, so that a difference shows again.
     let hasher = RandomSipHash::with_key([1, 2]);
     vector.rule.build(KEYS, hasher, Comparison { calls: &vector.calls })

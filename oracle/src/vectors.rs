@@ -26,15 +26,15 @@ use tollgate::{Decision, Outcome};
 
 /// One line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Vector<'t> {
-    pub(crate) name: &'t str,
-    pub(crate) rule: Rule,
-    pub(crate) calls: Vec<Call>,
+pub struct Vector<'t> {
+    pub name: &'t str,
+    pub rule: Rule,
+    pub calls: Vec<Call>,
 }
 
 /// An algorithm and its parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Rule {
+pub enum Rule {
     TokenBucket { capacity: u64, limit: u64, period: u64 },
     FixedWindow { limit: u64, period: u64 },
     SlidingCounter { limit: u64, period: u64 },
@@ -42,20 +42,20 @@ pub(crate) enum Rule {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Call {
-    pub(crate) at: u64,
-    pub(crate) cost: u64,
-    pub(crate) answer: Answer,
+pub struct Call {
+    pub at: u64,
+    pub cost: u64,
+    pub answer: Answer,
 }
 
 /// Everything a decision tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Answer {
-    pub(crate) outcome: Outcome,
-    pub(crate) remaining: Option<u64>,
+pub struct Answer {
+    pub outcome: Outcome,
+    pub remaining: Option<u64>,
     /// 0 if allowed.
-    pub(crate) retry: Option<u64>,
-    pub(crate) reset: Option<u64>,
+    pub retry: Option<u64>,
+    pub reset: Option<u64>,
 }
 
 impl From<Decision> for Answer {
@@ -71,14 +71,14 @@ impl From<Decision> for Answer {
 
 /// Why a line is not a vector.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ParseError {
+pub struct ParseError {
     /// Counted from 1.
     line: usize,
     reason: String,
 }
 
 /// All vectors of a text.
-pub(crate) fn parse(text: &str) -> Result<Vec<Vector<'_>>, ParseError> {
+pub fn parse(text: &str) -> Result<Vec<Vector<'_>>, ParseError> {
     let is_vector = |line: &str| !line.is_empty() && !line.starts_with('#');
     let lines = text.lines().map(str::trim).enumerate().filter(|(_, line)| is_vector(line));
     lines

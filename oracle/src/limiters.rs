@@ -10,7 +10,7 @@ use tollgate::{
 use crate::vectors::Rule;
 
 /// What is done with the limiters of a rule, whatever its algorithm.
-pub(crate) trait Visit {
+pub trait Visit {
     type Output;
 
     fn visit<A: Algorithm>(self, direct: Limiter<A>, keyed: Keyed<A, u64>) -> Self::Output;
@@ -18,7 +18,7 @@ pub(crate) trait Visit {
 
 impl Rule {
     /// Builds the rule's direct limiter, and its keyed one for `keys` keys under `hasher`.
-    pub(crate) fn build<V: Visit>(
+    pub fn build<V: Visit>(
         self,
         keys: usize,
         hasher: RandomSipHash,

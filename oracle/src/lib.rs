@@ -1,0 +1,18 @@
+//! What the limiters must answer, and checks that they do: shared by tests, models and fuzz targets.
+//!
+//! - [`reference`]: the four algorithms again, sequential and exact;
+//! - [`vectors`]: sequences of calls with their answers, as text; [`conformance`] runs them;
+//! - [`steps`]: sequences of calls that are made up, by whatever makes things up; [`follow`] asks the limiters and
+//!   compares.
+
+#![expect(missing_docs, reason = "not published: where a name says it all, it stands alone")]
+#![expect(clippy::missing_errors_doc, reason = "a rule of which there is no limiter, everywhere")]
+#![expect(clippy::missing_panics_doc, reason = "a difference panics, everywhere")]
+
+pub mod conformance;
+pub mod follow;
+pub mod limiters;
+pub mod rate;
+pub mod reference;
+pub mod steps;
+pub mod vectors;

@@ -1,0 +1,31 @@
+//! The fixed window.
+
+/// Windows `[k * period, (k + 1) * period)`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct FixedWindow {
+    pub(super) limit: u64,
+    pub(super) period: u64,
+    pub(super) window: u64,
+    pub(super) used: u64,
+}
+
+impl FixedWindow {
+    /// The window at `now` and what is used of it.
+    pub(super) fn used_at(&self, now: u64) -> (u64, u64) {
+        let window = now / self.period;
+        if window > self.window { (window, 0) } else { (self.window, self.used) }
+    }
+
+    pub(super) fn allowed_from(&self, now: u64, cost: u64) -> u128 {
+        let (window, used) = self.used_at(now);
+        if cost <= self.limit - used {
+            return 0;
+        }
+        (u128::from(window) + 1) * u128::from(self.period)
+    }
+
+    pub(super) fn charge(&mut self, now: u64, cost: u64) {
+        (self.window, self.used) = self.used_at(now);
+        self.used += cost;
+    }
+}

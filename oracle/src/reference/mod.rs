@@ -1,0 +1,147 @@
+//! The four algorithms again: sequential, in plain integers, and without anything the limiters use to be fast.
+//!
+//! # Why nothing overflows
+//!
+//! Limits, costs and times are below 2^64. All intermediate values are `u128`, and are products of two such numbers,
+//! or sums of a few such numbers with one quotient of a product: below 2^128, whatever the configuration. Where the
+//! sum of two products could arise, one is subtracted from the other. (A mistake would panic: tests are built with
+//! overflow checks.)
+//!
+//! # Readings that go back
+//!
+//! What an algorithm has recorded is never taken back. The bucket's record is the instant at which it is full, so an
+//! older reading sees fewer tokens. The windows and the log count an older reading as the newest time they have
+//! recorded; waits are told from the reading itself.
+//!
+//! # The end of time
+//!
+//! Past its horizon a limiter's time stands still, and nothing that comes back later than that comes back at all.
+
+mod fixed_window;
+mod sliding_counter;
+mod sliding_log;
+mod token_bucket;
+
+use std::collections::VecDeque;
+
+use tollgate::Outcome;
+
+use crate::vectors::{Answer, Rule};
+use fixed_window::FixedWindow;
+use sliding_counter::SlidingCounter;
+use sliding_log::SlidingLog;
+use token_bucket::TokenBucket;
+
+/// One state.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Reference {
+    limit: u64,
+    horizon: u64,
+    model: Model,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Model {
+    TokenBucket(TokenBucket),
+    FixedWindow(FixedWindow),
+    SlidingCounter(SlidingCounter),
+    SlidingLog(SlidingLog),
+}
+
+impl Reference {
+    /// The state of a new limiter whose time ends at `horizon`.
+    pub fn new(rule: Rule, horizon: u64) -> Self {
+        Self::fresh(rule, horizon, 0)
+    }
+
+    /// A state that nothing was charged to, and that has recorded the time `since`.
+    pub fn fresh(rule: Rule, horizon: u64, since: u64) -> Self {
+        let since = since.min(horizon);
+        let (limit, model) = match rule {
+            Rule::TokenBucket { capacity, limit, period } => {
+                (capacity, Model::TokenBucket(TokenBucket { capacity, limit, period, missing: 0, since }))
+            }
+            Rule::FixedWindow { limit, period } => {
+                let window = since / period;
+                (limit, Model::FixedWindow(FixedWindow { limit, period, window, used: 0 }))
+            }
+            Rule::SlidingCounter { limit, period } => {
+                let counter =
+                    SlidingCounter { limit, period, window: since / period, current: 0, previous: 0 };
+                (limit, Model::SlidingCounter(counter))
+            }
+            Rule::SlidingLog { limit, period } => {
+                (limit, Model::SlidingLog(SlidingLog { limit, period, since, entries: VecDeque::new() }))
+            }
+        };
+        Self { limit, horizon, model }
+    }
+
+    /// Asks, and charges what is allowed.
+    pub fn call(&mut self, now: u64, cost: u64) -> Answer {
+        let Answer { outcome, retry, .. } = self.peek(now, cost);
+        if outcome == Outcome::Allowed && cost > 0 {
+            self.charge(now, cost);
+        }
+        Answer { outcome, retry, ..self.peek(now, 0) }
+    }
+
+    /// What a call would be answered, with the details before a charge.
+    pub fn peek(&self, now: u64, cost: u64) -> Answer {
+        let wait = self.wait(now, cost);
+        let (outcome, retry) = match wait {
+            _ if cost > self.limit => (Outcome::TooLarge, None),
+            _ if cost == 0 => (Outcome::Allowed, Some(0)),
+            Some(0) => (Outcome::Allowed, Some(0)),
+            wait => (Outcome::Denied, wait),
+        };
+        Answer { outcome, remaining: Some(self.remaining(now)), retry, reset: self.wait(now, self.limit) }
+    }
+
+    fn charge(&mut self, now: u64, cost: u64) {
+        let now = now.min(self.horizon);
+        match &mut self.model {
+            Model::TokenBucket(bucket) => bucket.charge(now, cost),
+            Model::FixedWindow(window) => window.charge(now, cost),
+            Model::SlidingCounter(counter) => counter.charge(now, cost),
+            Model::SlidingLog(log) => log.charge(now, cost),
+        }
+    }
+
+    /// Whether the state has become as good as new before `now`, so that nothing is lost with it.
+    pub fn is_stale(&self, now: u64) -> bool {
+        let now = now.min(self.horizon);
+        match &self.model {
+            Model::TokenBucket(bucket) => bucket.is_stale(now),
+            Model::FixedWindow(window) => now / window.period > window.window,
+            Model::SlidingCounter(counter) => now / counter.period > counter.window.saturating_add(1),
+            Model::SlidingLog(log) => log.since < now && log.entries_at(now).next().is_none(),
+        }
+    }
+
+    fn remaining(&self, now: u64) -> u64 {
+        let now = now.min(self.horizon);
+        match &self.model {
+            Model::TokenBucket(bucket) => bucket.remaining(now),
+            Model::FixedWindow(window) => window.limit - window.used_at(now).1,
+            Model::SlidingCounter(counter) => counter.remaining(now),
+            Model::SlidingLog(log) => log.limit - log.used(now),
+        }
+    }
+
+    /// The least wait after which `cost`, at most the limit, is allowed.
+    fn wait(&self, now: u64, cost: u64) -> Option<u64> {
+        if cost > self.limit {
+            return None;
+        }
+        let now = now.min(self.horizon);
+        let at = match &self.model {
+            Model::TokenBucket(bucket) => bucket.allowed_from(cost)?,
+            Model::FixedWindow(window) => window.allowed_from(now, cost),
+            Model::SlidingCounter(counter) => counter.allowed_from(now, cost),
+            Model::SlidingLog(log) => log.allowed_from(now, cost),
+        };
+        let at = u64::try_from(at.max(now.into())).ok().filter(|at| *at <= self.horizon)?;
+        Some(at - now)
+    }
+}

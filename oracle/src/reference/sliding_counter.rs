@@ -1,0 +1,58 @@
+//! The sliding-window counter.
+
+/// `floor(previous * (period - elapsed) / period) + current` permits count as used.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct SlidingCounter {
+    pub(super) limit: u64,
+    pub(super) period: u64,
+    pub(super) window: u64,
+    pub(super) current: u64,
+    pub(super) previous: u64,
+}
+
+impl SlidingCounter {
+    /// The window at `now` with its count and that of the window before.
+    pub(super) fn windows_at(&self, now: u128) -> (u128, u64, u64) {
+        let (window, recorded) = (now / u128::from(self.period), u128::from(self.window));
+        match window.saturating_sub(recorded) {
+            0 => (recorded, self.current, self.previous),
+            1 => (window, 0, self.current),
+            _ => (window, 0, 0),
+        }
+    }
+
+    pub(super) fn used(&self, now: u128) -> u128 {
+        let (window, current, previous) = self.windows_at(now);
+        let period = u128::from(self.period);
+        let elapsed = now.saturating_sub(window * period);
+        u128::from(previous) * (period - elapsed) / period + u128::from(current)
+    }
+
+    pub(super) fn remaining(&self, now: u64) -> u64 {
+        let used = self.used(now.into()).min(self.limit.into());
+        self.limit - u64::try_from(used).unwrap_or(self.limit)
+    }
+
+    /// By bisection: while nothing is charged, what counts as used never grows.
+    pub(super) fn allowed_from(&self, now: u64, cost: u64) -> u128 {
+        let is_allowed = |at| self.used(at) + u128::from(cost) <= self.limit.into();
+        let now = u128::from(now);
+        if is_allowed(now) {
+            return 0;
+        }
+        let (window, ..) = self.windows_at(now);
+        // At `allowed` everything has left both windows.
+        let (mut refused, mut allowed) = (now, (window + 2) * u128::from(self.period));
+        while allowed - refused > 1 {
+            let middle = refused + (allowed - refused) / 2;
+            if is_allowed(middle) { allowed = middle } else { refused = middle }
+        }
+        allowed
+    }
+
+    pub(super) fn charge(&mut self, now: u64, cost: u64) {
+        let (window, current, previous) = self.windows_at(now.into());
+        self.window = u64::try_from(window).unwrap_or(u64::MAX);
+        (self.current, self.previous) = (current + cost, previous);
+    }
+}
