@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# The lints of Cargo.toml, all of them errors; with the models' cfg too.
+# The lints of Cargo.toml, all of them errors; with the cfgs of loom and shuttle too.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cargo clippy --workspace --all-targets --quiet -- -D warnings
 CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target-loom}" RUSTFLAGS="${RUSTFLAGS:-} --cfg loom" \
     cargo clippy -p loom-tests --all-targets --quiet -- -D warnings
+CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target-histories}" RUSTFLAGS="${RUSTFLAGS:-} --cfg shuttle" \
+    cargo clippy -p histories --all-targets --quiet -- -D warnings

@@ -1,14 +1,16 @@
-//! The only file that names `core::sync::atomic` or `loom`.
+//! The only file that names `core::sync::atomic`, `loom` or `shuttle`.
 //!
-//! With `--cfg loom` and the feature `loom` the whole crate runs on loom's atomics: the models explore the
-//! production code, not a copy of it.
+//! With `--cfg loom` and the feature `loom` the whole crate runs on loom's atomics, with `--cfg shuttle` and the feature
+//! `shuttle` on shuttle's: both explore the production code, not a copy of it.
 
-#[cfg(not(all(loom, feature = "loom")))]
+#[cfg(not(any(all(loom, feature = "loom"), all(shuttle, feature = "shuttle"))))]
 pub(crate) use core::sync::atomic::{AtomicU64, Ordering};
+#[cfg(all(shuttle, feature = "shuttle"))]
+pub(crate) use shuttle::sync::atomic::{AtomicU64, Ordering};
 #[cfg(all(loom, feature = "loom"))]
 pub(crate) use {loom::sync::atomic::Ordering, modelled::AtomicU64};
 
-/// Whether the crate is built for the models, where tables shrink so that they can be explored.
+/// Whether the crate is built for loom, where tables shrink so that all of their schedules can be explored.
 pub(crate) const MODELLED: bool = cfg!(all(loom, feature = "loom"));
 
 /// Memory for the words could not be allocated.
@@ -16,13 +18,13 @@ pub(crate) const MODELLED: bool = cfg!(all(loom, feature = "loom"));
 pub(crate) struct OutOfMemory;
 
 /// `len` words that are zero, from memory the operating system zeroes lazily: a page costs nothing until touched.
-#[cfg(not(all(loom, feature = "loom")))]
+#[cfg(not(any(all(loom, feature = "loom"), all(shuttle, feature = "shuttle"))))]
 pub(crate) fn zeroed_words(len: usize) -> Result<Box<[AtomicU64]>, OutOfMemory> {
     bytemuck::allocation::try_zeroed_slice_box(len).map_err(|()| OutOfMemory)
 }
 
-/// `len` words that are zero. loom's atomics are objects and cannot be made from zeroed memory.
-#[cfg(all(loom, feature = "loom"))]
+/// `len` words that are zero. loom's and shuttle's atomics are objects and cannot be made from zeroed memory.
+#[cfg(any(all(loom, feature = "loom"), all(shuttle, feature = "shuttle")))]
 #[expect(clippy::unnecessary_wraps, reason = "the signature of the lazily zeroed twin")]
 pub(crate) fn zeroed_words(len: usize) -> Result<Box<[AtomicU64]>, OutOfMemory> {
     Ok((0..len).map(|_| AtomicU64::new(0)).collect())

@@ -11,6 +11,7 @@
 
 pub mod conformance;
 pub mod follow;
+pub mod grants;
 pub mod limiters;
 pub mod rate;
 pub mod reference;

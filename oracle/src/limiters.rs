@@ -3,17 +3,17 @@
 use std::time::Duration;
 
 use tollgate::{
-    Algorithm, BuildError, FixedWindow, Keyed, Limiter, Quota, RandomSipHash, SlidingCounter, SlidingLog,
-    TokenBucket,
+    Algorithm, BuildError, Builder, Clock, FixedWindow, Keyed, Limiter, QuantaClock, Quota, RandomSipHash,
+    SlidingCounter, SlidingLog, TokenBucket,
 };
 
 use crate::vectors::Rule;
 
 /// What is done with the limiters of a rule, whatever its algorithm.
-pub trait Visit {
+pub trait Visit<C = QuantaClock> {
     type Output;
 
-    fn visit<A: Algorithm>(self, direct: Limiter<A>, keyed: Keyed<A, u64>) -> Self::Output;
+    fn visit<A: Algorithm + 'static>(self, direct: Limiter<A, C>, keyed: Keyed<A, u64, C>) -> Self::Output;
 }
 
 impl Rule {
@@ -24,23 +24,43 @@ impl Rule {
         hasher: RandomSipHash,
         visit: V,
     ) -> Result<V::Output, BuildError> {
-        let quota = |limit, period| Quota::new(limit, Duration::from_nanos(period));
-        // `build` and `keyed` are each algorithm's own.
-        macro_rules! visit {
-            ($algorithm:expr) => {{
-                let algorithm = $algorithm;
-                let direct = algorithm.clone().build()?;
-                let keyed = algorithm.keyed(keys).with_hasher(hasher).build()?;
-                Ok(visit.visit(direct, keyed))
-            }};
+        self.build_on(QuantaClock::new(), keys, hasher, visit)
+    }
+
+    /// The same on another clock.
+    pub fn build_on<C: Clock, V: Visit<C>>(
+        self,
+        clock: C,
+        keys: usize,
+        hasher: RandomSipHash,
+        visit: V,
+    ) -> Result<V::Output, BuildError> {
+        fn run<A: Algorithm + 'static, C: Clock, V: Visit<C>>(
+            builder: Builder<A, C>,
+            keys: usize,
+            hasher: RandomSipHash,
+            visit: V,
+        ) -> Result<V::Output, BuildError> {
+            let direct = builder.clone().build()?;
+            let keyed = builder.keyed(keys).with_hasher(hasher).build()?;
+            Ok(visit.visit(direct, keyed))
         }
+
+        let quota = |limit, period| Quota::new(limit, Duration::from_nanos(period));
         match self {
             Self::TokenBucket { capacity, limit, period } => {
-                visit!(TokenBucket::new(quota(limit, period)).burst(capacity))
+                let bucket = TokenBucket::new(quota(limit, period)).burst(capacity);
+                run(bucket.clock(clock), keys, hasher, visit)
             }
-            Self::FixedWindow { limit, period } => visit!(FixedWindow::new(quota(limit, period))),
-            Self::SlidingCounter { limit, period } => visit!(SlidingCounter::new(quota(limit, period))),
-            Self::SlidingLog { limit, period } => visit!(SlidingLog::new(quota(limit, period))),
+            Self::FixedWindow { limit, period } => {
+                run(FixedWindow::new(quota(limit, period)).clock(clock), keys, hasher, visit)
+            }
+            Self::SlidingCounter { limit, period } => {
+                run(SlidingCounter::new(quota(limit, period)).clock(clock), keys, hasher, visit)
+            }
+            Self::SlidingLog { limit, period } => {
+                run(SlidingLog::new(quota(limit, period)).clock(clock), keys, hasher, visit)
+            }
         }
     }
 }

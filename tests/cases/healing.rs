@@ -7,9 +7,9 @@ use tollgate::{
     TokenBucket,
 };
 
-use crate::grants;
 use crate::stream::{Stream, on_each_face};
 use crate::{NANOS_PER_MS, NANOS_PER_S};
+use oracle::grants;
 
 /// How far apart honest readings may lie.
 const SLACK: u64 = 5 * NANOS_PER_S;

@@ -10,8 +10,6 @@ mod requests;
 mod scripted_clock;
 mod windows;
 
-#[path = "../support/grants.rs"]
-mod grants;
 #[path = "../support/race.rs"]
 mod race;
 #[path = "../support/stream.rs"]

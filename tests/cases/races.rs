@@ -9,9 +9,9 @@ use tollgate::{
 };
 
 use crate::NANOS_PER_MS;
-use crate::grants::{self, Grant, assert_bounded};
 use crate::race::{hammer, race};
 use crate::stream::{Stream, on_each_algorithm, on_each_face};
+use oracle::grants::{self, Grant, assert_bounded};
 
 #[test]
 fn permits_granted_to_threads_on_the_real_clock_are_those_that_came_back() {

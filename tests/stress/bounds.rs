@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use tollgate::{Algorithm, Builder, FixedWindow, Quota, SlidingCounter, SlidingLog, StdClock, TokenBucket};
 
-use crate::grants::{self, Grant, assert_bounded};
 use crate::race::hammer;
 use crate::stream::on_each_face;
 use crate::{NANOS_PER_MS, repeat};
+use oracle::grants::{self, Grant, assert_bounded};
 
 const LIMIT: u64 = 8;
 /// Short, so that a round sees many of them, and no divisor of 10^9.

@@ -6,9 +6,9 @@ use tollgate::{
     Algorithm, Clock, FixedWindow, KeyedBuilder, Quota, SlidingCounter, SlidingLog, StdClock, TokenBucket,
 };
 
-use crate::grants::{self, Grant, assert_bounded};
 use crate::race::race;
 use crate::repeat;
+use oracle::grants::{self, Grant, assert_bounded};
 
 const LIMIT: u64 = 2;
 const PERIOD: u64 = 200_000;

@@ -7,9 +7,9 @@ use tollgate::{
     Algorithm, Clock, FixedWindow, KeyedBuilder, Quota, SlidingCounter, SlidingLog, StdClock, TokenBucket,
 };
 
-use crate::grants::{self, Grant, assert_bounded};
 use crate::race::race;
 use crate::{NANOS_PER_MS, repeat};
+use oracle::grants::{self, Grant, assert_bounded};
 
 const LIMIT: u64 = 10;
 const PERIOD: u64 = NANOS_PER_MS;

@@ -8,8 +8,6 @@ mod floods;
 mod load;
 mod new_keys;
 
-#[path = "../support/grants.rs"]
-mod grants;
 #[path = "../support/race.rs"]
 mod race;
 #[expect(dead_code, reason = "nothing here moves a clock by hand")]

@@ -4,8 +4,8 @@ use crossbeam::sync::WaitGroup;
 use crossbeam::thread;
 use tollgate::{Clock, StdClock};
 
-use crate::grants::Grant;
 use crate::stream::Stream;
+use oracle::grants::Grant;
 
 /// Runs the same in several threads, numbered from 0, that start together; returns what each returned.
 pub(crate) fn race<T: Send>(threads: usize, run: impl Fn(usize) -> T + Sync) -> Vec<T> {

@@ -119,6 +119,20 @@ impl Reference {
         }
     }
 
+    /// This state with a time recorded at which nothing was charged, where that is a state of its own: a log's, and a
+    /// counter's whose window has just closed.
+    pub fn recorded(&self, time: u64) -> Option<Self> {
+        let mut recorded = self.clone();
+        let time = time.min(self.horizon);
+        match &mut recorded.model {
+            Model::TokenBucket(_) | Model::FixedWindow(_) => return None,
+            Model::SlidingCounter(counter) if time / counter.period != counter.window + 1 => return None,
+            Model::SlidingCounter(counter) => counter.charge(time, 0),
+            Model::SlidingLog(log) => log.since = log.since.max(time),
+        }
+        Some(recorded)
+    }
+
     fn remaining(&self, now: u64) -> u64 {
         let now = now.min(self.horizon);
         match &self.model {

@@ -1,17 +1,19 @@
 //! Whether grants kept an algorithm's bound, judged by readings alone.
 
+use crate::vectors::Rule;
+
 /// One grant.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Grant {
+pub struct Grant {
     /// A reading from before the call, in ns.
-    pub(crate) from: u64,
+    pub from: u64,
     /// A reading from after it. The call took effect at some time in between.
-    pub(crate) to: u64,
-    pub(crate) permits: u64,
+    pub to: u64,
+    pub permits: u64,
 }
 
 /// Asserts that whatever two readings one picks, the grants in between number at most `bound(from, to)`.
-pub(crate) fn assert_bounded(grants: &mut [Grant], bound: impl Fn(u64, u64) -> u64) {
+pub fn assert_bounded(grants: &mut [Grant], bound: impl Fn(u64, u64) -> u64) {
     grants.sort_by_key(|grant| grant.to);
     for first in grants.iter() {
         let mut permits = 0;
@@ -24,16 +26,29 @@ pub(crate) fn assert_bounded(grants: &mut [Grant], bound: impl Fn(u64, u64) -> u
 }
 
 /// The bound of a token bucket of `capacity` permits, refilled by one in every `interval` ns.
-pub(crate) fn bucket(capacity: u64, interval: u64) -> impl Fn(u64, u64) -> u64 {
+pub fn bucket(capacity: u64, interval: u64) -> impl Fn(u64, u64) -> u64 {
     move |from, to| capacity + (to - from) / interval
 }
 
 /// The bound of windows that start at multiples of `period`.
-pub(crate) fn windows(limit: u64, period: u64) -> impl Fn(u64, u64) -> u64 {
+pub fn windows(limit: u64, period: u64) -> impl Fn(u64, u64) -> u64 {
     move |from, to| limit * (to / period - from / period + 1)
 }
 
 /// The bound of a window of `period` that slides exactly.
-pub(crate) fn log(limit: u64, period: u64) -> impl Fn(u64, u64) -> u64 {
+pub fn log(limit: u64, period: u64) -> impl Fn(u64, u64) -> u64 {
     move |from, to| limit * ((to - from) / period + 1)
+}
+
+/// The bound of any rule a limiter is exact for.
+pub fn of(rule: Rule) -> Box<dyn Fn(u64, u64) -> u64> {
+    match rule {
+        Rule::TokenBucket { capacity, limit, period } => {
+            Box::new(move |from, to| capacity + (to - from) * limit / period)
+        }
+        Rule::FixedWindow { limit, period } | Rule::SlidingCounter { limit, period } => {
+            Box::new(windows(limit, period))
+        }
+        Rule::SlidingLog { limit, period } => Box::new(log(limit, period)),
+    }
 }

@@ -1,0 +1,131 @@
+//! Whether some order of the calls explains what all of them were told.
+//!
+//! The search is the one of Wing and Gong (*Testing and verifying concurrent objects*, 1993) with the memory of Lowe
+//! (*Testing for linearizability*, 2017): calls are taken one by one, each only when no call that is left had ended
+//! before it began, and what is left over in one state is looked at once. A history is linearizable if that of each
+//! key is (Herlihy and Wing, 1990), so keys are searched one by one.
+
+use std::collections::HashSet;
+use std::fmt;
+
+use oracle::grants::{self, Grant, assert_bounded};
+use tollgate::Outcome;
+
+use crate::key_state::{KeyState, Semantics};
+use crate::plan::{Face, Plan, Verb};
+use crate::record::Call;
+
+/// The calls of one key that no order explains.
+#[derive(Debug)]
+pub struct Unexplained {
+    plan: Plan,
+    calls: Vec<Call>,
+}
+
+/// Finds an order of the calls, of all threads, that explains every answer.
+pub fn explain(plan: &Plan, horizon: u64, calls: &[Call]) -> Result<(), Box<Unexplained>> {
+    let is_keyed = plan.face != Face::Direct;
+    let semantics = Semantics { rule: plan.rule, horizon, is_keyed };
+    let mut keys: Vec<_> = calls.iter().map(|call| call.request.key).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    for key in keys {
+        let of_key: Vec<_> = calls.iter().filter(|call| call.request.key == key).collect();
+        let search = Search::new(semantics, &of_key, calls);
+        if !search.run() {
+            let mut calls: Vec<_> = of_key.into_iter().cloned().collect();
+            calls.sort_by_key(|call| call.invoked);
+            return Err(Box::new(Unexplained { plan: plan.clone(), calls }));
+        }
+    }
+    Ok(())
+}
+
+/// Asserts that no window of the history, from whichever reading to whichever other, holds more grants than the bound.
+pub fn assert_windows(plan: &Plan, calls: &[Call]) {
+    let mut keys: Vec<_> = calls.iter().map(|call| call.request.key).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    for key in keys {
+        let is_grant = |call: &&Call| {
+            let is_allowed = call.answer.is_some_and(|answer| answer.outcome == Outcome::Allowed);
+            call.request.key == key && call.request.verb != Verb::Peek && is_allowed
+        };
+        let grant = |call: &Call| Grant {
+            from: call.readings.iter().copied().min().unwrap_or(0),
+            to: known(call, calls).last().copied().unwrap_or(u64::MAX),
+            permits: call.request.cost,
+        };
+        let mut grants: Vec<_> = calls.iter().filter(is_grant).map(grant).collect();
+        assert_bounded(&mut grants, grants::of(plan.rule));
+    }
+}
+
+/// The readings of all calls that began before this one ended, in order.
+fn known(call: &Call, calls: &[Call]) -> Vec<u64> {
+    let begun = calls.iter().filter(|other| other.invoked <= call.returned);
+    let mut readings: Vec<_> = begun.flat_map(|other| other.readings.iter().copied()).collect();
+    readings.sort_unstable();
+    readings.dedup();
+    readings
+}
+
+struct Search<'h> {
+    semantics: Semantics,
+    calls: &'h [&'h Call],
+    /// For each call what [`known`] tells.
+    readings: Vec<Vec<u64>>,
+    /// For each call those that it comes after, as a mask.
+    after: Vec<u32>,
+    /// What was looked at: the calls taken, as a mask, and the state they left.
+    seen: HashSet<(u32, KeyState)>,
+}
+
+impl<'h> Search<'h> {
+    fn new(semantics: Semantics, calls: &'h [&'h Call], all: &[Call]) -> Self {
+        let readings = calls.iter().map(|call| known(call, all)).collect();
+        let precedes = |(at, first): (usize, &&Call), (then, second): (usize, &&Call)| {
+            // Calls of one thread are in order, whatever the witness's instants tell.
+            first.returned < second.invoked || first.thread == second.thread && at < then
+        };
+        let mask = |second| {
+            let first = calls.iter().enumerate();
+            first.filter(|first| precedes(*first, second)).map(|(at, _)| 1 << at).sum()
+        };
+        let after = calls.iter().enumerate().map(mask).collect();
+        Self { semantics, calls, readings, after, seen: HashSet::new() }
+    }
+
+    fn run(mut self) -> bool {
+        assert!(self.calls.len() < 32, "a mask has 32 bits");
+        self.explains(0, &self.semantics.initial())
+    }
+
+    /// Whether the calls that are left can be explained after the ones that are taken.
+    fn explains(&mut self, taken: u32, state: &KeyState) -> bool {
+        if taken == (1 << self.calls.len()) - 1 {
+            return true;
+        }
+        for at in 0..self.calls.len() {
+            if taken & 1 << at != 0 || self.after[at] & !taken != 0 {
+                continue;
+            }
+            for next in self.semantics.after(state, self.calls[at], &self.readings[at]) {
+                let taken = taken | 1 << at;
+                if self.seen.insert((taken, next.clone())) && self.explains(taken, &next) {
+                    return true;
+                }
+            }
+        }
+        false
+    }
+}
+
+impl fmt::Display for Unexplained {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "no order explains the calls of this key of {:?}, {:?}", self.plan.rule, self.plan.face)?;
+        self.calls.iter().try_for_each(|call| writeln!(f, "  {call}"))
+    }
+}
+
+impl std::error::Error for Unexplained {}

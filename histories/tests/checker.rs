@@ -1,0 +1,120 @@
+//! The checker itself: histories that no order explains are told from those that one does.
+
+use histories::checker::{assert_windows, explain};
+use histories::plan::{Face, Plan, Request, Verb};
+use histories::record::Call;
+use oracle::vectors::{Answer, Rule};
+use tollgate::Outcome::{self, Allowed, Denied};
+
+const WINDOW: Rule = Rule::FixedWindow { limit: 2, period: 100 };
+const KEYED: Face = Face::Keyed { declared: 1, fillers: 0, hasher: [0, 0] };
+
+fn plan(rule: Rule, face: Face) -> Plan {
+    Plan { rule, face, threads: vec![], ticks: vec![] }
+}
+
+/// A call for one permit, from one instant to another, at one reading.
+fn call((invoked, returned): (u64, u64), reading: u64, answer: Answer) -> Call {
+    let request = Request { key: 0, verb: Verb::Check, cost: 1 };
+    Call { thread: 0, request, invoked, returned, readings: vec![reading], answer: Some(answer) }
+}
+
+fn told(outcome: Outcome, remaining: u64, retry: u64, reset: u64) -> Answer {
+    Answer { outcome, remaining: Some(remaining), retry: Some(retry), reset: Some(reset) }
+}
+
+fn is_explained(rule: Rule, face: Face, calls: &[Call]) -> bool {
+    explain(&plan(rule, face), u64::MAX, calls).is_ok()
+}
+
+/// Each by a thread of its own: their order is that of the instants alone.
+fn by_threads(calls: impl IntoIterator<Item = Call>) -> Vec<Call> {
+    calls.into_iter().enumerate().map(|(thread, call)| Call { thread, ..call }).collect()
+}
+
+#[test]
+fn calls_one_by_one_are_explained_by_their_order() {
+    let calls = [
+        call((0, 1), 10, told(Allowed, 1, 0, 90)),
+        call((2, 3), 20, told(Allowed, 0, 0, 80)),
+        call((4, 5), 30, told(Denied, 0, 70, 70)),
+        call((6, 7), 100, told(Allowed, 1, 0, 100)),
+    ];
+    assert!(is_explained(WINDOW, Face::Direct, &calls));
+    assert!(is_explained(WINDOW, KEYED, &calls));
+}
+
+#[test]
+fn answers_in_the_wrong_order_are_explained_only_while_calls_overlap() {
+    let last_first = |first, second| {
+        by_threads([call(first, 10, told(Allowed, 0, 0, 90)), call(second, 10, told(Allowed, 1, 0, 90))])
+    };
+    assert!(is_explained(WINDOW, Face::Direct, &last_first((0, 5), (4, 6))));
+    assert!(!is_explained(WINDOW, Face::Direct, &last_first((0, 3), (4, 6))));
+}
+
+#[test]
+fn calls_of_one_thread_are_taken_in_order_even_at_equal_instants() {
+    let mut calls = [call((4, 4), 10, told(Allowed, 0, 0, 90)), call((4, 4), 10, told(Allowed, 1, 0, 90))];
+    assert!(!is_explained(WINDOW, Face::Direct, &calls));
+    calls.reverse();
+    assert!(is_explained(WINDOW, Face::Direct, &calls));
+}
+
+#[test]
+fn one_permit_granted_twice_is_not_explained() {
+    let last = || told(Allowed, 0, 0, 90);
+    let calls =
+        [call((0, 9), 10, told(Allowed, 1, 0, 90)), call((1, 8), 10, last()), call((2, 7), 10, last())];
+    assert!(!is_explained(WINDOW, Face::Direct, &calls));
+    assert!(!is_explained(WINDOW, KEYED, &calls));
+}
+
+#[test]
+fn refusal_while_permits_are_left_is_not_explained() {
+    let calls = [call((0, 1), 10, told(Allowed, 1, 0, 90)), call((2, 3), 20, told(Denied, 1, 80, 80))];
+    assert!(!is_explained(WINDOW, Face::Direct, &calls));
+}
+
+#[test]
+fn each_detail_of_an_answer_counts() {
+    for wrong in [told(Allowed, 0, 0, 90), told(Allowed, 1, 1, 90), told(Allowed, 1, 0, 91)] {
+        assert!(!is_explained(WINDOW, Face::Direct, &[call((0, 1), 10, wrong)]), "{wrong:?}");
+    }
+}
+
+#[test]
+fn any_reading_of_the_call_may_explain_it_and_no_other() {
+    let mut call = call((0, 1), 10, told(Allowed, 1, 0, 70));
+    assert!(!is_explained(WINDOW, Face::Direct, std::slice::from_ref(&call)));
+    call.readings.push(30);
+    assert!(is_explained(WINDOW, Face::Direct, &[call]));
+}
+
+#[test]
+fn key_with_a_state_that_counts_is_never_without_a_slot() {
+    let charged = call((0, 1), 10, told(Allowed, 1, 0, 90));
+    let without = |reading| Call { answer: None, ..call((2, 3), reading, told(Denied, 0, 0, 0)) };
+    assert!(is_explained(WINDOW, KEYED, &[without(20)]));
+    assert!(!is_explained(WINDOW, KEYED, &[charged.clone(), without(20)]));
+    assert!(is_explained(WINDOW, KEYED, &[charged, without(100)]), "its window has passed");
+}
+
+#[test]
+fn recycled_key_is_fresh_as_of_a_reading_that_was_taken_and_no_later_one() {
+    let bucket = Rule::TokenBucket { capacity: 2, limit: 1, period: 10 };
+    // Of a key without a slot, seen 5 ns before it is full.
+    let late = call((0, 9), 10, told(Allowed, 0, 0, 15));
+    let mut passer_by = call((1, 2), 15, told(Allowed, 1, 0, 10));
+    passer_by.request.key = 1;
+    assert!(!is_explained(bucket, KEYED, std::slice::from_ref(&late)));
+    assert!(!is_explained(bucket, Face::Direct, &by_threads([late.clone(), passer_by.clone()])));
+    assert!(is_explained(bucket, KEYED, &by_threads([late, passer_by])));
+}
+
+#[test]
+#[should_panic(expected = "3 of 2 permits")]
+fn window_with_more_grants_than_the_limit_is_told() {
+    let grant = |at| call((at, at), 10 + at, told(Allowed, 1, 0, 90));
+    assert_windows(&plan(WINDOW, Face::Direct), &[grant(0), grant(1), grant(2)]);
+}
