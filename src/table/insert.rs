@@ -1,6 +1,6 @@
 //! Finding a slot for a key that has none.
 
-use crate::algorithm::{Policy, Provenance, SLACK_NANOS, Tag, Word};
+use crate::algorithm::{Policy, Provenance, SLACK_NANOS, TIME_MAX, Tag, Word};
 use crate::clock::Clock;
 use crate::limiter::heal;
 use crate::reading::Readings;
@@ -252,7 +252,12 @@ impl<P: Policy> Table<P> {
     fn full(&self, probes: &Probes) -> Full {
         let free_at = |slot: Slot<'_>| {
             let word = slot.state.load();
-            if word.is_owned() { self.policy.stale_at(slot.state, word) } else { Some(0) }
+            if !word.is_owned() {
+                return Some(0);
+            }
+            // See `recyclable`.
+            let slack = if word.is_newborn() { SLACK_NANOS } else { 0 };
+            self.policy.stale_at(slot.state, word)?.checked_add(slack).filter(|at| *at <= TIME_MAX)
         };
         Full { free_at: self.slots_of_probes(probes).filter_map(free_at).min() }
     }
