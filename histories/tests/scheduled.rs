@@ -21,11 +21,14 @@ use settings::{Tally, histories, seed};
 use shuttle::rand::Rng;
 use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
 use shuttle::sync::atomic::{AtomicU64, Ordering};
-use shuttle::{Config, Runner, thread};
+use shuttle::{Config, MaxSteps, Runner, thread};
 use tollgate::{Algorithm, Clock, Instant, Keyed, Limiter, RandomSipHash};
 
-/// Changes of priorities in a history.
+/// Changes of priorities in a history. A thread whose priority drops is stopped, in the middle of anything, until all
+/// others are done: if these waited for it they would never be.
 const CHANGES: usize = 12;
+/// Far more than any history takes whose threads all get on.
+const STEPS_MAX: usize = 100_000;
 
 shuttle::thread_local! {
     static READINGS: RefCell<Vec<u64>> = RefCell::new(Vec::new());
@@ -104,6 +107,7 @@ impl Visit<MovedClock> for CarryOut<'_> {
 fn explore(scheduler: impl Scheduler + 'static, algorithm: usize, is_keyed: bool, tally: Arc<Tally>) {
     let mut config = Config::new();
     config.silence_warnings = true;
+    config.max_steps = MaxSteps::FailAfter(STEPS_MAX);
     Runner::new(scheduler, config).run(move || {
         let plan = Plan::new(shuttle::rand::thread_rng().r#gen(), algorithm, is_keyed);
         let (keys, hasher) = match plan.face {

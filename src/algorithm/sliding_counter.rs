@@ -284,14 +284,16 @@ impl SlidingCounterView {
         let current = self.windows.unpack(self.value);
         let start = self.windows.start(current.index);
         let at = if let Some(room) = (limit - cost).checked_sub(current.count) {
-            u128::from(start) + elapsed_until(self.previous, room, period)
+            let elapsed = elapsed_until(self.previous, room, period);
+            // At once even if the window starts after this reading: it was decided on as of the start.
+            if elapsed <= self.windows.elapsed(current.index, self.now).into() {
+                return Some(0);
+            }
+            u128::from(start) + elapsed
         } else {
             // Not before the next window, where the current count is the previous one.
             u128::from(start) + u128::from(period) + elapsed_until(current.count, limit - cost, period)
         };
-        if at <= u128::from(self.now.min(self.windows.end_of_time())) {
-            return Some(0);
-        }
         self.windows.reading(at, 0).map(|at| at - self.now)
     }
 
@@ -319,4 +321,30 @@ fn elapsed_until(previous: u64, room: u64, period: u64) -> u128 {
     }
     let longest_left = ((u128::from(room) + 1) * u128::from(period)).div_ceil(u128::from(previous)) - 1;
     u128::from(period).saturating_sub(longest_left)
+}
+
+#[cfg(test)]
+mod tests {
+    use core::time::Duration;
+
+    use super::*;
+
+    const PERIOD: u64 = 400;
+
+    fn policy() -> SlidingCounterPolicy {
+        let quota = Quota::new(1, Duration::from_nanos(PERIOD));
+        SlidingCounterPolicy { windows: Windows::new(quota, 0).expect("a quota that fits") }
+    }
+
+    /// A thread that is moving on to the next window has recorded the count of the last one, which is none.
+    #[test]
+    fn late_reading_while_an_unused_window_closes_has_nothing_to_wait_for() {
+        let policy = policy();
+        let closing = Window { index: 1, count: 0 };
+        let late = PERIOD - 1;
+        let (pair, course) = policy.at(closing, closing, late);
+        assert_eq!((pair.current.index, course), (2, Course::Rolling));
+        let view = policy.decide(Outcome::Allowed, pair, late, 0).view;
+        assert_eq!((view.remaining(), view.reset_after()), (1, Some(0)));
+    }
 }
