@@ -257,14 +257,15 @@ impl<P: Policy> Table<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algorithm::Algorithm;
-    use crate::{Instant, ManualClock, Quota, TokenBucket};
+    use crate::algorithm::{Algorithm, Tag, Word};
+    use crate::sync::Ordering;
+    use crate::{Instant, ManualClock, Quota, SlidingLog, TokenBucket};
 
     const KEYS: usize = 50_000;
     const DAY: u64 = 86_400_000_000_000;
 
     /// Random enough for places, and another for each key.
-    fn key(number: u64) -> Fingerprint {
+    pub(super) fn key(number: u64) -> Fingerprint {
         Fingerprint::new(
             (number + 1)
                 .wrapping_mul(0x9E37_79B9_7F4A_7C15)
@@ -311,5 +312,99 @@ mod tests {
         let churned = lines_touched(&table, 5 * keys..6 * keys);
         assert!(2 * filled < 3 * KEYS && churned < 2 * KEYS, "{KEYS} keys: {filled}, {churned} lines");
         assert_eq!(table.stats.snapshot().overflowed, 0);
+    }
+
+    #[test]
+    fn the_bytes_of_a_table_are_told_before_it_is_built() {
+        let policy =
+            SlidingLog::new(Quota::per_day(10)).policy(&ManualClock::new()).expect("a quota that fits");
+        let table = Table::new(policy, 1000).expect("a table that fits");
+        // 364 lines of 4 slots of 2 + 11 words, 23 guards of 2, and 7 words to align them.
+        let words = 364 * 4 * 13 + 23 * 2 + 7;
+        assert_eq!((table.bytes(), Table::bytes_for(&policy, 1000)), (8 * words, Ok(8 * words)));
+    }
+
+    #[test]
+    fn the_parts_of_a_table_lie_apart() {
+        let policy =
+            SlidingLog::new(Quota::per_day(10)).policy(&ManualClock::new()).expect("a quota that fits");
+        let table = Table::new(policy, 1000).expect("a table that fits");
+        let guards: Vec<_> = (0..1000).map(|number| table.guard(key(number))).collect();
+        let slots = || (0..table.shape.slots()).map(|number| (number, table.numbered(number)));
+        for guard in &guards {
+            guard.raise_newest(5);
+            let _ = guard.commit(guard.load(), 0, true).expect("nobody else commits");
+        }
+        for (number, slot) in slots() {
+            assert_eq!((slot.number, slot.state.load()), (number, Word::from_raw(0)));
+            slot.inscribe(key(number as u64));
+            slot.state.exchange(Word::from_raw(0), Word::live(number as u64)).expect("nobody else writes");
+            for word in slot.state.extra {
+                word.fetch_max(number as u64, Ordering::Relaxed);
+            }
+        }
+        for (number, slot) in slots() {
+            assert_eq!(
+                (slot.fingerprint(), slot.state.load()),
+                (key(number as u64).get(), Word::live(number as u64))
+            );
+            assert!(slot.state.extra.iter().all(|word| word.load(Ordering::Relaxed) == number as u64));
+        }
+        for guard in &guards {
+            assert_eq!((guard.newest(), guard.load().in_progress()), (5, Some(0)));
+        }
+    }
+
+    /// A table of four slots for buckets of one permit, full again after a day; the first slot is that of key 1.
+    fn small(word: Word) -> Table<<TokenBucket as Algorithm>::Policy> {
+        let policy =
+            TokenBucket::new(Quota::per_day(1)).policy(&ManualClock::new()).expect("a quota that fits");
+        let table = Table::new(policy, 1).expect("a table that fits");
+        let slot = table.slot(0, 0);
+        slot.inscribe(key(1));
+        slot.state.exchange(slot.state.load(), word).expect("nobody else writes");
+        table
+    }
+
+    #[test]
+    fn a_key_is_found_in_the_slots_that_it_owns_alone() {
+        for (tag, is_found) in
+            [(Tag::Free, false), (Tag::Held, false), (Tag::Newborn, true), (Tag::Live, true)]
+        {
+            let table = small(Word::new(tag, 5));
+            assert_eq!(table.find_in(0, key(1)).is_some(), is_found, "{tag:?}");
+            assert!(table.find_in(0, key(2)).is_none(), "{tag:?}");
+        }
+    }
+
+    #[test]
+    fn what_charges_nothing_is_decided_on_a_word_that_is_still_there() {
+        let table = small(Word::live(DAY));
+        let slot = table.slot(0, 0);
+        let decide = |full_at, now, intent| {
+            let mut readings = Readings::<ManualClock>::given(Instant::from_nanos(now));
+            let located = Located { slot, word: Word::live(full_at) };
+            table.on_hit(located, &mut readings, 1, intent).map(|answer| answer.outcome)
+        };
+        for (replaced, now, intent, outcome) in [
+            (DAY + 1, DAY - 1, Intent::ChargeAt, Outcome::Denied),
+            (DAY + 1, DAY - 1, Intent::Peek, Outcome::Denied),
+            (DAY - 1, DAY, Intent::Peek, Outcome::Allowed),
+        ] {
+            assert_eq!(decide(DAY, now, intent), Ok(outcome));
+            assert_eq!(decide(replaced, now, intent), Err(Retry::Lost), "{outcome:?}, {intent:?}");
+        }
+    }
+
+    #[test]
+    fn a_key_just_inserted_as_of_a_later_time_is_not_refused_by_an_old_reading() {
+        let clock = ManualClock::new();
+        let (then, now) = (Instant::from_nanos(DAY - 1), Instant::from_nanos(DAY));
+        clock.set(then);
+        let table = small(Word::new(Tag::Newborn, DAY));
+        let mut readings = Readings::of(&clock);
+        assert!(table.charge(key(1), &mut readings.clone(), 1).is_ok_and(|answer| !answer.is_allowed()));
+        clock.set(now);
+        assert!(table.charge(key(1), &mut readings, 1).is_ok_and(|answer| answer.is_allowed()));
     }
 }
