@@ -225,3 +225,26 @@ impl FixedWindowView {
         if self.window.count == 0 { Some(0) } else { self.retry_after() }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ManualClock;
+
+    #[test]
+    fn windows_start_at_the_offset_after_the_epoch_or_else_at_the_origin() {
+        let shift = |origin, offset: Option<u64>| {
+            let windows = FixedWindow::new(Quota::new(1, Duration::from_nanos(100)));
+            let windows = match offset {
+                None => windows,
+                Some(0) => windows.aligned_to_utc(),
+                Some(offset) => windows.aligned_to_utc_plus(Duration::from_nanos(offset)),
+            };
+            let clock = ManualClock::starting_at(Duration::from_nanos(origin));
+            windows.policy(&clock).expect("a quota that fits").shift
+        };
+        assert_eq!([shift(30, None), shift(30, Some(0)), shift(730, Some(0))], [0, 30, 30]);
+        assert_eq!([shift(0, Some(30)), shift(30, Some(30)), shift(20, Some(930))], [70, 0, 90]);
+        assert_eq!([shift(0, Some(100)), shift(99, Some(0)), shift(0, Some(1))], [0, 99, 99]);
+    }
+}

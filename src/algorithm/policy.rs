@@ -133,3 +133,152 @@ pub trait Policy: Copy + Debug + Send + Sync + 'static {
     #[inline]
     fn seal(&self, _state: State<'_>, _now: u64) {}
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    use core::time::Duration;
+
+    use super::*;
+    use crate::algorithm::{Algorithm, TIME_MAX};
+    use crate::{FixedWindow, ManualClock, Quota, SlidingCounter, SlidingLog, TokenBucket};
+
+    /// One state under its policy, and what is done to it step by step.
+    pub(in crate::algorithm) struct Lone<P: Policy> {
+        pub(in crate::algorithm) policy: P,
+        word: AtomicU64,
+        extra: P::Extra,
+    }
+
+    impl<P: Policy> Lone<P> {
+        pub(in crate::algorithm) fn new<A: Algorithm<Policy = P>>(algorithm: &A) -> Self {
+            let policy = algorithm.policy(&ManualClock::new()).expect("a quota that fits");
+            let extra = policy.extra().expect("memory");
+            Self { policy, word: AtomicU64::new(Word::live(policy.initial(0)).raw()), extra }
+        }
+
+        pub(in crate::algorithm) fn state(&self) -> State<'_> {
+            State::new(&self.word, self.extra.as_ref())
+        }
+
+        pub(in crate::algorithm) fn word(&self) -> Word {
+            self.state().load()
+        }
+
+        pub(in crate::algorithm) fn ask(
+            &self,
+            now: u64,
+            cost: u64,
+            intent: Intent,
+        ) -> Result<Outcome, Retry> {
+            self.ask_on(self.word(), now, cost, intent)
+        }
+
+        pub(in crate::algorithm) fn ask_on(
+            &self,
+            word: Word,
+            now: u64,
+            cost: u64,
+            intent: Intent,
+        ) -> Result<Outcome, Retry> {
+            self.policy.attempt(self.state(), word, now, cost, intent).map(|answer| answer.outcome)
+        }
+
+        pub(in crate::algorithm) fn charge(&self, now: u64, cost: u64) {
+            assert_eq!(self.ask(now, cost, Intent::ChargeAt), Ok(Outcome::Allowed));
+        }
+
+        pub(in crate::algorithm) fn is_ahead(&self, now: u64) -> bool {
+            self.policy.is_ahead(self.state(), self.word(), now, Provenance::Fresh)
+        }
+
+        pub(in crate::algorithm) fn heal(&self, now: u64) {
+            self.policy.heal(self.state(), self.word(), now);
+        }
+
+        pub(in crate::algorithm) fn stale(&self, now: u64) -> Option<u64> {
+            self.policy.stale(self.state(), self.word(), now)
+        }
+
+        pub(in crate::algorithm) fn stale_at(&self) -> Option<u64> {
+            self.policy.stale_at(self.state(), self.word())
+        }
+    }
+
+    fn quota(limit: u64, period: u64) -> Quota {
+        Quota::new(limit, Duration::from_nanos(period))
+    }
+
+    fn is_stale_from_when_it_is_told<A: Algorithm>(algorithm: &A) {
+        let policy = Lone::new(algorithm).policy;
+        let times =
+            [0, 1, 99, 100, 12_345, policy.horizon() / 2, policy.horizon() - 500, policy.horizon() - 1];
+        for (time, cost) in times.into_iter().flat_map(|time| [(time, 1), (time, policy.limit())]) {
+            let lone = Lone::new(algorithm);
+            lone.charge(time, cost);
+            match lone.stale_at() {
+                Some(at) => {
+                    assert_eq!(lone.stale(at - 1), None, "{cost} at {time}, stale before {at}");
+                    assert!(lone.stale(at).is_some(), "{cost} at {time}, not stale at {at}");
+                }
+                None => assert_eq!(lone.stale(TIME_MAX), None, "{cost} at {time}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_state_is_stale_from_the_time_that_is_told_and_not_before() {
+        for (limit, period) in [(1, 1), (2, 100), (7, 300), (17, 1000)] {
+            is_stale_from_when_it_is_told(&TokenBucket::new(quota(limit, period)));
+            is_stale_from_when_it_is_told(&FixedWindow::new(quota(limit, period)));
+            is_stale_from_when_it_is_told(&SlidingCounter::new(quota(limit, period)));
+            is_stale_from_when_it_is_told(&SlidingLog::new(quota(limit, period)));
+        }
+        is_stale_from_when_it_is_told(&TokenBucket::new(quota(0, 1)).burst(3));
+    }
+
+    fn is_lost_on_a_word_that_was_replaced<A: Algorithm>(algorithm: &A, cases: &[(u64, u64, Intent)]) {
+        for (now, cost, intent) in cases {
+            let lone = Lone::new(algorithm);
+            let first = lone.word();
+            lone.charge(1000, 1);
+            let second = lone.word();
+            lone.charge(1000, 1);
+            for replaced in [first, second] {
+                let answer = lone.ask_on(replaced, *now, *cost, *intent);
+                assert_eq!(answer, Err(Retry::Lost), "{cost} at {now}, {intent:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_decision_on_a_word_that_was_replaced_is_lost() {
+        let charge = [(1000, 1, Intent::Charge)];
+        is_lost_on_a_word_that_was_replaced(&TokenBucket::new(quota(5, 100)), &charge);
+        is_lost_on_a_word_that_was_replaced(&FixedWindow::new(quota(5, 100)), &charge);
+        // On several words that is so if nothing is charged too: they were not read at one instant.
+        let all = [
+            (1000, 1, Intent::Charge),
+            (1100, 5, Intent::Charge),
+            (1000, 1, Intent::Peek),
+            (1000, 0, Intent::Peek),
+            (1000, 5, Intent::Charge),
+            (1000, 5, Intent::Peek),
+            (1000, 6, Intent::Charge),
+        ];
+        is_lost_on_a_word_that_was_replaced(&SlidingCounter::new(quota(5, 100)), &all);
+        is_lost_on_a_word_that_was_replaced(&SlidingLog::new(quota(5, 100)), &all);
+    }
+
+    fn has_the_other_quota_alone<A: Algorithm>(algorithm: &A, limit: u64) {
+        let other = Lone::new(&algorithm.with_quota(quota(3, 100)));
+        assert_eq!((other.policy.limit(), Lone::new(algorithm).policy.limit()), (3, limit));
+    }
+
+    #[test]
+    fn an_algorithm_with_another_quota_has_its_limit() {
+        has_the_other_quota_alone(&TokenBucket::new(quota(7, 100)).burst(5), 5);
+        has_the_other_quota_alone(&FixedWindow::new(quota(7, 100)), 7);
+        has_the_other_quota_alone(&SlidingCounter::new(quota(7, 100)), 7);
+        has_the_other_quota_alone(&SlidingLog::new(quota(7, 100)), 7);
+    }
+}

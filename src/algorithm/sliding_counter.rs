@@ -328,23 +328,94 @@ mod tests {
     use core::time::Duration;
 
     use super::*;
+    use crate::algorithm::policy::tests::Lone;
 
-    const PERIOD: u64 = 400;
+    const LIMIT: u64 = 10;
+    const PERIOD: u64 = 100;
 
-    fn policy() -> SlidingCounterPolicy {
-        let quota = Quota::new(1, Duration::from_nanos(PERIOD));
-        SlidingCounterPolicy { windows: Windows::new(quota, 0).expect("a quota that fits") }
+    fn counter() -> Lone<SlidingCounterPolicy> {
+        Lone::new(&SlidingCounter::new(Quota::new(LIMIT, Duration::from_nanos(PERIOD))))
+    }
+
+    fn window(index: u64, count: u64) -> Window {
+        Window { index, count }
+    }
+
+    #[test]
+    fn the_pair_at_a_time_is_of_two_adjacent_windows_and_not_of_an_earlier_time_than_recorded() {
+        let policy = counter().policy;
+        let spent = LIMIT;
+        // The index of the previous window as recorded, that of the reading; the pair.
+        for (recorded, now, current, previous, course) in [
+            (4, 5, window(5, 3), 2, Course::Within),
+            (4, 1, window(5, 3), 2, Course::Within),
+            (3, 5, window(5, 3), 0, Course::Within),
+            (0, 5, window(5, 3), 0, Course::Within),
+            // Left by a healed glitch.
+            (6, 5, window(5, 3), spent, Course::Within),
+            (9, 5, window(5, 3), spent, Course::Within),
+            // Another thread is rolling over.
+            (5, 5, window(6, 0), 3, Course::Rolling),
+            (5, 1, window(6, 0), 3, Course::Rolling),
+            (4, 6, window(6, 0), 3, Course::Rolling),
+            (5, 6, window(6, 0), 3, Course::Rolling),
+            (9, 6, window(6, 0), 3, Course::Rolling),
+            (4, 7, window(7, 0), 0, Course::Idle),
+            (5, 7, window(7, 0), 0, Course::Idle),
+            (5, 9, window(9, 0), 0, Course::Idle),
+        ] {
+            for now in [(now - 1) * PERIOD, now * PERIOD - 1] {
+                let pair = policy.at(window(5, 3), window(recorded, 2), now);
+                assert_eq!(pair, (Pair { current, previous }, course), "{recorded} before 5, at {now}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_rollover_that_stopped_after_its_record_is_taken_on_by_a_late_thread() {
+        let counter = counter();
+        counter.charge(PERIOD - 1, 4);
+        let closed = counter.policy.current(counter.word());
+        counter.policy.roll(counter.state(), counter.word(), 0, closed).expect("nobody else rolls");
+        // Still within the window that is closing.
+        counter.charge(PERIOD - 1, 5);
+        assert_eq!(counter.policy.current(counter.word()), window(2, 5));
+        assert_eq!(counter.ask(PERIOD, 2, Intent::Charge), Ok(Outcome::Denied));
+        assert_eq!(counter.ask(PERIOD, 1, Intent::Charge), Ok(Outcome::Allowed));
+    }
+
+    #[test]
+    fn a_record_of_a_window_is_made_once_and_on_the_word_that_closed_it() {
+        let counter = counter();
+        let (late, open) = (counter.word(), counter.policy.current(counter.word()));
+        counter.charge(0, 4);
+        let roll = |word, previous, closed| counter.policy.roll(counter.state(), word, previous, closed);
+        let recorded = || counter.state().extra[0].load(Ordering::Relaxed);
+        let (word, closed) = (counter.word(), counter.policy.current(counter.word()));
+        assert_eq!((roll(late, 0, open), recorded()), (Err(Retry::Lost), 0));
+        assert_eq!((roll(word, 77, closed), recorded()), (Err(Retry::Lost), 0));
+        assert_eq!((roll(word, 0, closed), recorded()), (Ok(()), counter.policy.windows.pack(closed)));
+        assert_eq!(roll(word, recorded(), closed), Ok(()));
+    }
+
+    #[test]
+    fn a_slot_that_is_to_be_another_keys_forgets_the_previous_window() {
+        let counter = counter();
+        counter.charge(0, 4);
+        counter.charge(PERIOD, 1);
+        assert_eq!(counter.policy.prepare(counter.state(), 5, 3), 5);
+        assert_eq!(counter.policy.prepare(counter.state(), 3, 5), 5);
+        assert_eq!(counter.state().extra[0].load(Ordering::Relaxed), 0);
     }
 
     /// A thread that is moving on to the next window has recorded the count of the last one, which is none.
     #[test]
     fn late_reading_while_an_unused_window_closes_has_nothing_to_wait_for() {
-        let policy = policy();
-        let closing = Window { index: 1, count: 0 };
-        let late = PERIOD - 1;
+        let policy = counter().policy;
+        let (closing, late) = (window(1, 0), PERIOD - 1);
         let (pair, course) = policy.at(closing, closing, late);
-        assert_eq!((pair.current.index, course), (2, Course::Rolling));
+        assert_eq!((pair.current, course), (window(2, 0), Course::Rolling));
         let view = policy.decide(Outcome::Allowed, pair, late, 0).view;
-        assert_eq!((view.remaining(), view.reset_after()), (1, Some(0)));
+        assert_eq!((view.remaining(), view.reset_after()), (LIMIT, Some(0)));
     }
 }

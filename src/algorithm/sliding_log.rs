@@ -345,3 +345,79 @@ impl SlidingLogView {
         self.wait(self.empty_at)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use core::time::Duration;
+
+    use super::*;
+    use crate::algorithm::policy::tests::Lone;
+
+    const PERIOD: u64 = 1000;
+
+    fn log(limit: u64) -> Lone<SlidingLogPolicy> {
+        Lone::new(&SlidingLog::new(Quota::new(limit, Duration::from_nanos(PERIOD))))
+    }
+
+    fn born(log: &Lone<SlidingLogPolicy>) -> u64 {
+        SlidingLogPolicy::born(log.state())
+    }
+
+    #[test]
+    fn a_claim_after_a_longer_time_than_its_bits_tell_raises_born_first() {
+        let gap_max = log(3).policy.layout.gap_max();
+        for (gap, expected) in [(gap_max, 0), (gap_max + 1, PERIOD + gap_max + 1)] {
+            let log = log(3);
+            log.charge(PERIOD, 1);
+            log.charge(PERIOD + gap, 1);
+            assert_eq!(born(&log), expected);
+        }
+    }
+
+    #[test]
+    fn a_log_is_ahead_when_what_it_recorded_is_further_ahead_than_the_slack() {
+        let now = 1 << 40;
+        let (entered, raised) = (log(3), log(3));
+        entered.charge(now + SLACK_NANOS, 1);
+        SlidingLogPolicy::raise_born(raised.state(), now + SLACK_NANOS);
+        for log in [entered, raised] {
+            assert!(!log.is_ahead(now) && log.is_ahead(now - 1));
+            assert_eq!(log.ask(now - 1, 1, Intent::Charge), Err(Retry::Ahead));
+            assert!(log.ask(now, 1, Intent::Charge).is_ok());
+            assert!(log.ask(now - 1, 1, Intent::ChargeAt).is_ok(), "the caller's time is the caller's word");
+        }
+        assert!(!log(0).is_ahead(0), "nothing is recorded");
+    }
+
+    #[test]
+    fn a_log_that_is_healed_is_spent_as_of_the_slack_from_now() {
+        let now = 1 << 40;
+        let edge = now + SLACK_NANOS;
+        for (raised, expected) in [(edge + 5, edge), (edge, edge), (edge - 1, edge - 1)] {
+            let log = log(3);
+            log.charge(edge + 1, 2);
+            SlidingLogPolicy::raise_born(log.state(), raised);
+            log.heal(now);
+            assert_eq!(born(&log), expected);
+            assert!(!log.is_ahead(now));
+            assert_eq!(log.ask(edge + PERIOD - 1, 1, Intent::Peek), Ok(Outcome::Denied));
+            assert_eq!(log.ask(edge + PERIOD, 3, Intent::Peek), Ok(Outcome::Allowed));
+        }
+    }
+
+    #[test]
+    fn a_log_that_was_freed_or_recycled_later_than_its_entries_left_is_stale_after_that() {
+        let log = log(3);
+        log.charge(5, 2);
+        let freed = 5 + PERIOD + 2;
+        log.policy.seal(log.state(), freed);
+        assert_eq!((log.stale(freed), log.stale_at()), (None, Some(freed + 1)));
+        let layout = log.policy.layout;
+        let freed_again = layout.dated(layout.head(log.word().value()), freed + 1);
+        assert_eq!(log.stale(freed + 1), Some(freed_again));
+        for (newest, stale_at) in [(TIME_MAX - 1, Some(TIME_MAX)), (TIME_MAX, None)] {
+            assert_eq!(log.policy.prepare(log.state(), 77, newest), 77);
+            assert_eq!(log.stale_at(), stale_at);
+        }
+    }
+}

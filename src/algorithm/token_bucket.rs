@@ -369,6 +369,7 @@ impl TokenBucketView {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ManualClock;
 
     #[test]
     fn small_numerators_are_exact() {
@@ -399,5 +400,79 @@ mod tests {
                 assert!(units_at(rate, at) >= wanted && units_at(rate, at - 1) < wanted);
             }
         }
+    }
+
+    fn build(limit: u64, period: u64, burst: u64) -> Result<TokenBucketPolicy, BuildError> {
+        let quota = Quota::new(limit, core::time::Duration::from_nanos(period));
+        TokenBucketPolicy::new(&TokenBucket::new(quota).burst(burst))
+    }
+
+    #[test]
+    fn a_rate_of_256_permits_a_nanosecond_is_refused() {
+        for period in [1, 1000] {
+            assert_eq!(
+                build(256 * period, period, 1).err(),
+                Some(BuildError::RateTooHigh { limit: 256 * period, period_nanos: period })
+            );
+            assert!(!matches!(build(256 * period - 1, period, 1), Err(BuildError::RateTooHigh { .. })));
+        }
+    }
+
+    #[test]
+    fn a_burst_that_does_not_fit_a_quarter_of_the_word_is_refused_with_the_bound() {
+        for (limit, period) in
+            [(0, 1), (1, 1), (1, 1_000_000_007), (16, 3), (17, 5), (999_983, 1_000_000_000)]
+        {
+            let Err(BuildError::BurstTooLarge { burst, max }) = build(limit, period, u64::MAX) else {
+                panic!("refused")
+            };
+            assert_eq!(burst, u64::MAX);
+            let largest = build(limit, period, max).expect("the bound fits");
+            assert_eq!(
+                build(limit, period, max + 1).err(),
+                Some(BuildError::BurstTooLarge { burst: max + 1, max })
+            );
+            assert!(
+                u128::from(largest.edge) < SPAN_MAX
+                    && u128::from(largest.edge + largest.unit_cost) >= SPAN_MAX
+            );
+        }
+    }
+
+    #[test]
+    fn a_horizon_of_less_than_a_year_is_refused() {
+        // 64 units per ns, of which a permit costs one.
+        let slack = 64 * SLACK_NANOS;
+        let burst = VALUE_MAX - slack - 64 * HORIZON_MIN_NANOS;
+        assert_eq!(build(64, 1, burst).map(|bucket| bucket.horizon), Ok(HORIZON_MIN_NANOS));
+        assert_eq!(
+            build(64, 1, burst + 1).err(),
+            Some(BuildError::HorizonTooShort {
+                horizon_nanos: HORIZON_MIN_NANOS - 1,
+                min_nanos: HORIZON_MIN_NANOS
+            })
+        );
+    }
+
+    #[test]
+    fn a_full_charge_and_the_slack_fit_the_word_up_to_the_horizon_and_no_further() {
+        for (limit, period, burst) in
+            [(16, 1, 1), (17, 1, 1000), (64, 1, 1 << 50), (999_983, 100_003, 12_345)]
+        {
+            let bucket = build(limit, period, burst).expect("a quota that fits");
+            let last = |now| units_at(bucket.rate, now) + bucket.edge;
+            assert!(last(bucket.horizon) <= VALUE_MAX && last(bucket.horizon + 1) > VALUE_MAX, "{bucket:?}");
+            assert_eq!(bucket.units(bucket.horizon + 1), bucket.units(bucket.horizon));
+        }
+    }
+
+    #[test]
+    fn a_bucket_that_starts_empty_has_its_first_permit_when_that_came_back() {
+        let bucket = TokenBucket::new(Quota::per_second(1)).burst(3).start_empty();
+        let policy = TokenBucketPolicy::new(&bucket).expect("a quota that fits");
+        assert_eq!(policy.initial(500), 3_000_000_500);
+        assert_eq!(bucket.keyed_policy(&ManualClock::new()).err(), Some(BuildError::StartEmptyKeyed));
+        let full = TokenBucket::new(Quota::per_second(1)).keyed_policy(&ManualClock::new());
+        assert!(full.is_ok_and(|policy| policy.initial(500) == 0));
     }
 }

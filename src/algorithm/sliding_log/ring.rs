@@ -380,4 +380,144 @@ mod tests {
         let slot = Slot::new(TIME_MAX, 1);
         assert_eq!((slot.time(), slot.parity()), (Some(TIME_MAX), 1));
     }
+
+    /// A head and a ring.
+    struct Log {
+        head: AtomicU64,
+        slots: Vec<AtomicU64>,
+        layout: Layout,
+    }
+
+    impl Log {
+        /// With entries of these times.
+        fn new(limit: u64, times: impl IntoIterator<Item = u64>) -> Self {
+            let layout = layout(limit);
+            let slots = (0..limit).map(|_| AtomicU64::new(0)).collect();
+            let log = Self { head: AtomicU64::new(Word::live(0).raw()), slots, layout };
+            for time in times {
+                log.claim(time, 1);
+            }
+            log
+        }
+
+        fn state(&self) -> State<'_> {
+            State::new(&self.head, &[])
+        }
+
+        fn ring(&self) -> Ring<'_> {
+            Ring::new(&self.slots, self.layout)
+        }
+
+        fn claim(&self, time: u64, cost: u64) {
+            let word = self.state().load();
+            let head = self.layout.head(word.value());
+            self.ring().claim(self.state(), word, head, time, cost).expect("nobody else claims");
+        }
+
+        /// A claim whose claimant is stopped when it has entered so many of its slots.
+        fn claim_and_stop(&self, time: u64, cost: u64, entered: u64) {
+            let word = self.state().load();
+            let Head { position, .. } = self.layout.head(word.value());
+            let claimed = Word::live(self.layout.pack(time, self.layout.after(position, cost)));
+            self.state().exchange(word, claimed).expect("nobody else claims");
+            self.ring()
+                .enter_all(self.state(), claimed, position, entered, time)
+                .expect("nobody else claims");
+        }
+
+        fn settle(&self, provenance: Provenance, now: u64, born: u64) -> Result<Option<u64>, Retry> {
+            self.ring().settled_newest(self.state(), self.state().load(), Seen { now, provenance, born })
+        }
+
+        fn slots(&self) -> Vec<Slot> {
+            (0..self.layout.limit).map(|position| self.ring().load(position)).collect()
+        }
+    }
+
+    /// Does `check` to a log whose claimant was stopped at any slot, and to one whose claimant was not: for all places
+    /// in small rings, with a claim `gap` after the entry before.
+    fn for_each_stopped_claim(gap: impl Fn(Layout) -> u64, check: impl Fn(&Log, &Log, u64)) {
+        for limit in 1..=5 {
+            for before in 1..=2 * limit {
+                for (cost, entered) in
+                    (1..=limit).flat_map(|cost| (0..=cost).map(move |entered| (cost, entered)))
+                {
+                    let times = || (1..=before).map(|number| number * 1000);
+                    let (stopped, whole) = (Log::new(limit, times()), Log::new(limit, times()));
+                    let time = before * 1000 + gap(stopped.layout);
+                    stopped.claim_and_stop(time, cost, entered);
+                    whole.claim(time, cost);
+                    check(&stopped, &whole, time);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_claim_stopped_anywhere_is_entered_as_its_claimant_would_have() {
+        let gaps: [fn(Layout) -> u64; 4] = [|_| 0, |_| 1, |layout| layout.span() / 2, Layout::gap_max];
+        for gap in gaps {
+            for_each_stopped_claim(gap, |stopped, whole, time| {
+                assert_eq!(stopped.settle(Provenance::InHand, time, 0), Ok(Some(time)));
+                assert_eq!(stopped.slots(), whole.slots());
+            });
+        }
+    }
+
+    #[test]
+    fn a_claim_after_whole_spans_is_dated_from_born_though_another_thread_raised_it_further() {
+        for_each_stopped_claim(
+            |layout| layout.span() + 77,
+            |stopped, whole, time| {
+                let raised = time + stopped.layout.apart_max();
+                assert_eq!(stopped.settle(Provenance::InHand, time, raised), Ok(Some(time)));
+                assert_eq!(stopped.slots(), whole.slots());
+            },
+        );
+    }
+
+    #[test]
+    fn a_claim_that_heals_and_was_stopped_is_told_by_fresh_readings_alone() {
+        let now = 3 << 40;
+        let edge = now + SLACK_NANOS;
+        for limit in 1..=5 {
+            for ahead in [1, SLACK_NANOS, 3600 * 1_000_000_000] {
+                let before = edge + ahead;
+                let healed = || {
+                    let log = Log::new(limit, (0..limit).map(|_| before));
+                    log.claim_and_stop(edge, limit, 0);
+                    log
+                };
+                let log = healed();
+                assert_eq!(log.settle(Provenance::InHand, now, 0), Err(Retry::Ahead));
+                for reading in [now, before - SLACK_NANOS - 1] {
+                    let log = healed();
+                    assert_eq!(log.settle(Provenance::Fresh, reading, 0), Ok(Some(edge)));
+                    assert!(log.slots().iter().all(|slot| slot.time() == Some(edge)));
+                }
+                // The caller's reading tells nothing: the first such time that is not before the entry before.
+                assert_eq!(log.settle(Provenance::Given, now, 0), Ok(Some(edge + log.layout.span())));
+            }
+        }
+    }
+
+    #[test]
+    fn a_claim_of_the_whole_ring_within_the_slack_of_the_reading_does_not_heal() {
+        for provenance in [Provenance::InHand, Provenance::Fresh] {
+            let (before, time) = (1 << 40, (1 << 40) + 5);
+            let log = Log::new(2, [before, before]);
+            log.claim_and_stop(time, 2, 0);
+            assert_eq!(log.settle(provenance, before - SLACK_NANOS, 0), Ok(Some(time)));
+        }
+    }
+
+    #[test]
+    fn whoever_comes_late_to_a_claim_enters_nothing() {
+        let log = Log::new(3, [1000, 2000]);
+        let late = log.state().load();
+        log.claim_and_stop(3000, 2, 1);
+        let before = log.slots();
+        assert_eq!(log.ring().enter_all(log.state(), late, 0, 3, 9000), Err(Retry::Lost));
+        assert_eq!(log.slots(), before);
+    }
 }
