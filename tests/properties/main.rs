@@ -3,7 +3,9 @@
 //!
 //! `PROPTEST_CASES` sets the number of cases of each property.
 
+mod alignment;
 mod direct;
+mod healing;
 mod keyed;
 mod port;
 mod rounding;
