@@ -180,24 +180,73 @@ mod tests {
         assert_eq!(Shape::new(0).err(), Some(BuildError::ZeroKeys));
         let Err(BuildError::TooManyKeys { max, .. }) = Shape::new(usize::MAX) else { panic!("refused") };
         assert!(Shape::new(max).is_ok() && Shape::new(max + 1).is_err());
+        assert_eq!(max, SLOTS_MAX / 16 * 11);
+        assert_eq!(SLOTS_MAX.ilog2(), if cfg!(target_pointer_width = "64") { 40 } else { 26 });
     }
 
     /// Hashers that leave most bits alone, such as those of integers by themselves, must not crowd the lines.
+    const HASHERS: [fn(u64) -> u64; 4] =
+        [|key| key, |key| key << 40, |key| key << 48, |key| key.wrapping_mul(0x1_0000_0001)];
+    const KEYS: u64 = 44_000;
+
     #[test]
     fn places_are_spread_whatever_the_hasher() {
         let shape = Shape::new(11_000).expect("a number of keys that fits");
-        for hash in [|key| key, |key: u64| key << 40, |key: u64| key.wrapping_mul(0x1_0000_0001)] {
-            let mut hits = vec![0_u32; shape.lines()];
-            for key in 0..44_000_u64 {
-                let probes = shape.probes(Fingerprint::new(hash(key)));
-                for line in probes.all_near() {
-                    hits[line] += 1;
+        for hash in HASHERS {
+            let (mut lines, mut guards) =
+                (vec![0_u32; shape.lines()], vec![0_u32; shape.lines() / LINES_PER_GUARD]);
+            let mut shards = [0_u32; 8];
+            for key in 0..KEYS {
+                let fingerprint = Fingerprint::new(hash(key));
+                for line in shape.probes(fingerprint).all_near() {
+                    lines[line] += 1;
                 }
-                assert!(probes.window().all(|line| line < shape.lines()));
+                guards[shape.guard(fingerprint)] += 1;
+                shards[fingerprint.shard(8)] += 1;
             }
             // 33 a line on average; chance alone stays within six standard deviations.
-            let (least, most) = (hits.iter().min(), hits.iter().max());
-            assert!(least > Some(&2) && most < Some(&70), "{least:?} to {most:?}");
+            for (hits, least, most) in [(&lines[..], 2, 70), (&guards, 98, 254), (&shards, 5084, 5916)] {
+                assert!(hits.iter().all(|hits| (least..=most).contains(hits)), "{hits:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn no_place_of_a_key_follows_from_another_whatever_the_hasher() {
+        const LINES: usize = 16;
+        let shape = Shape::new(LINES * 11 * WAYS / 16).expect("a number of keys that fits");
+        assert_eq!(shape.lines(), LINES);
+        for hash in HASHERS {
+            let mut pairs = [[[0_u32; LINES * LINES]; 4]; 4];
+            for key in 0..KEYS {
+                let probes = shape.probes(Fingerprint::new(hash(key)));
+                let first_of_window = probes.window().next().expect("a line");
+                let places = [probes.near(0), probes.near(1), probes.near(2), first_of_window];
+                for (one, other) in (0..4).flat_map(|one| (0..one).map(move |other| (one, other))) {
+                    pairs[one][other][places[one] * LINES + places[other]] += 1;
+                }
+            }
+            for (one, other) in (0..4).flat_map(|one| (0..one).map(move |other| (one, other))) {
+                // 172 on average.
+                let hits = &pairs[one][other];
+                assert!(hits.iter().all(|hits| (93..=251).contains(hits)), "{one}, {other}: {hits:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_window_is_eight_adjacent_lines_or_all_of_a_small_table() {
+        for keys in [1, 8, 22, 23, 44, 1000] {
+            let shape = Shape::new(keys).expect("a number of keys that fits");
+            let mut ends = 0;
+            for key in 0..1000 {
+                let window: Vec<_> = shape.probes(Fingerprint::new(key)).window().collect();
+                assert_eq!(window.len(), WINDOW_LINES.min(shape.lines()));
+                let adjacent = |pair: &[usize]| pair[1] == (pair[0] + 1) % shape.lines();
+                assert!(window[0] < shape.lines() && window.windows(2).all(adjacent), "{window:?}");
+                ends += usize::from(window.contains(&(shape.lines() - 1)));
+            }
+            assert!(ends > 0);
         }
     }
 }
