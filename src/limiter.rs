@@ -4,7 +4,7 @@ use core::fmt;
 
 use crossbeam_utils::CachePadded;
 
-use crate::algorithm::{Algorithm, Intent, Policy, Provenance, Retry, State, Word};
+use crate::algorithm::{Algorithm, Intent, Policy, Retry, State, Word};
 use crate::clock::{Clock, Instant, QuantaClock};
 use crate::decision::Decision;
 use crate::error::BuildError;
@@ -158,7 +158,7 @@ pub(crate) fn heal<P: Policy, C: Clock>(
     readings: &mut Readings<'_, C>,
 ) {
     let fresh = readings.fresh();
-    if policy.is_ahead(state, word, fresh, Provenance::Fresh) {
+    if policy.is_ahead(state, word, fresh) {
         policy.heal(state, word, fresh);
     }
     readings.replace(fresh);

@@ -9,7 +9,7 @@ use core::time::Duration;
 use crate::algorithm::state::{Retry, State};
 use crate::algorithm::window::{Window, Windows};
 use crate::algorithm::word::{TIME_MAX, Word};
-use crate::algorithm::{Algorithm, Answer, Intent, Policy, Provenance};
+use crate::algorithm::{Algorithm, Answer, Intent, Policy};
 use crate::clock::Clock;
 use crate::decision::{Decision, Outcome, View};
 use crate::error::BuildError;
@@ -172,7 +172,7 @@ impl Policy for FixedWindowPolicy {
         Ok(self.decide(Outcome::Allowed, charged, now))
     }
 
-    fn is_ahead(&self, _state: State<'_>, word: Word, now: u64, _provenance: Provenance) -> bool {
+    fn is_ahead(&self, _state: State<'_>, word: Word, now: u64) -> bool {
         self.windows.is_ahead(self.window(word).index, self.shifted(now))
     }
 

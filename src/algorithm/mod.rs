@@ -21,7 +21,7 @@ pub use sliding_log::SlidingLog;
 pub use token_bucket::TokenBucket;
 
 pub(crate) use fixed_window::FixedWindowView;
-pub(crate) use policy::{Answer, Intent, Policy, Provenance};
+pub(crate) use policy::{Answer, Intent, Policy};
 pub(crate) use sliding_counter::SlidingCounterView;
 pub(crate) use sliding_log::SlidingLogView;
 pub(crate) use state::{Retry, State};

@@ -26,25 +26,9 @@ impl Intent {
     }
 
     #[inline]
-    pub(crate) fn provenance(self) -> Provenance {
-        if self.heals() { Provenance::InHand } else { Provenance::Given }
-    }
-
-    #[inline]
     pub(crate) fn charges(self) -> bool {
         self != Self::Peek
     }
-}
-
-/// Where the reading that a state is seen at comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Provenance {
-    /// From the limiter's own clock, after the word was loaded.
-    Fresh,
-    /// From the limiter's own clock, but the thread may have slept since.
-    InHand,
-    /// From the caller.
-    Given,
 }
 
 /// What an attempt decides: the outcome, and what the details of a [`Decision`] are computed from.
@@ -111,9 +95,8 @@ pub trait Policy: Copy + Debug + Send + Sync + 'static {
         intent: Intent,
     ) -> Result<Answer<Self::View>, Retry>;
 
-    /// Whether the state lies in the future of the reading `now` by more than the slack explains. On a reading that is
-    /// not [`Provenance::Fresh`] a yes may be a maybe.
-    fn is_ahead(&self, state: State<'_>, word: Word, now: u64, provenance: Provenance) -> bool;
+    /// Whether the state lies in the future of the reading `now` by more than the slack explains.
+    fn is_ahead(&self, state: State<'_>, word: Word, now: u64) -> bool;
 
     /// Takes a state that is ahead of the fresh reading `now` back to the edge of being ahead: spent as of the slack
     /// from now. An exchange that is lost leaves the state to whoever won.
@@ -188,7 +171,7 @@ pub(super) mod tests {
         }
 
         pub(in crate::algorithm) fn is_ahead(&self, now: u64) -> bool {
-            self.policy.is_ahead(self.state(), self.word(), now, Provenance::Fresh)
+            self.policy.is_ahead(self.state(), self.word(), now)
         }
 
         pub(in crate::algorithm) fn heal(&self, now: u64) {

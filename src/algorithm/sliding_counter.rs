@@ -17,7 +17,7 @@
 use crate::algorithm::state::{Retry, State};
 use crate::algorithm::window::{Window, Windows};
 use crate::algorithm::word::{TIME_MAX, Word};
-use crate::algorithm::{Algorithm, Answer, Intent, Policy, Provenance};
+use crate::algorithm::{Algorithm, Answer, Intent, Policy};
 use crate::clock::Clock;
 use crate::decision::{Decision, Outcome, View};
 use crate::error::BuildError;
@@ -228,7 +228,7 @@ impl Policy for SlidingCounterPolicy {
         Ok(self.decide(outcome, Pair { current, ..pair }, now, cost))
     }
 
-    fn is_ahead(&self, _state: State<'_>, word: Word, now: u64, _provenance: Provenance) -> bool {
+    fn is_ahead(&self, _state: State<'_>, word: Word, now: u64) -> bool {
         self.windows.is_ahead(self.current(word).index, now)
     }
 

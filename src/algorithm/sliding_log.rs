@@ -22,13 +22,13 @@ mod ring;
 
 use crate::algorithm::state::{Retry, State};
 use crate::algorithm::word::{TIME_MAX, Word};
-use crate::algorithm::{Algorithm, Answer, Intent, Policy, Provenance, SLACK_NANOS};
+use crate::algorithm::{Algorithm, Answer, Intent, Policy, SLACK_NANOS};
 use crate::clock::Clock;
 use crate::decision::{Decision, Outcome, View};
 use crate::error::BuildError;
 use crate::quota::Quota;
 use crate::sync::{AtomicU64, Ordering, zeroed_words};
-use ring::{Head, Layout, Ring, Seen};
+use ring::{Head, Layout, Ring};
 
 /// The sliding-window log: never more than `limit` permits in any window `(t - period, t]`.
 ///
@@ -120,11 +120,11 @@ impl SlidingLogPolicy {
         state.extra[0].fetch_max(at, Ordering::AcqRel);
     }
 
-    /// Reads the state as of `now`, once the latest claim is entered in full.
+    /// Reads the state, once the latest claim is entered in full.
     #[inline]
-    fn read(&self, state: State<'_>, word: Word, now: u64, provenance: Provenance) -> Result<Reading, Retry> {
+    fn read(&self, state: State<'_>, word: Word) -> Result<Reading, Retry> {
         let born = Self::born(state);
-        let newest = self.ring(state).settled_newest(state, word, Seen { now, provenance, born })?;
+        let newest = self.ring(state).settled_newest(state, word, born)?;
         Ok(Reading { newest, recorded: born.max(newest.unwrap_or(0)) })
     }
 
@@ -226,7 +226,7 @@ impl Policy for SlidingLogPolicy {
             return Ok(self.unknown(now, cost));
         }
         let (ring, head) = (self.ring(state), self.layout.head(word.value()));
-        let Reading { newest, recorded } = self.read(state, word, now, intent.provenance())?;
+        let Reading { newest, recorded } = self.read(state, word)?;
         if intent.heals() && recorded.saturating_sub(now) > SLACK_NANOS {
             return Err(Retry::Ahead);
         }
@@ -268,20 +268,16 @@ impl Policy for SlidingLogPolicy {
         Ok(self.decide(Outcome::Allowed, remaining, Details { now, free_at: 0, empty_at }))
     }
 
-    fn is_ahead(&self, state: State<'_>, word: Word, now: u64, provenance: Provenance) -> bool {
-        self.limit > 0
-            && match self.read(state, word, now, provenance) {
-                Ok(Reading { recorded, .. }) => recorded.saturating_sub(now) > SLACK_NANOS,
-                Err(retry) => retry == Retry::Ahead,
-            }
+    fn is_ahead(&self, state: State<'_>, word: Word, now: u64) -> bool {
+        let is_ahead = |Reading { recorded, .. }| recorded.saturating_sub(now) > SLACK_NANOS;
+        self.limit > 0 && self.read(state, word).is_ok_and(is_ahead)
     }
 
     fn heal(&self, state: State<'_>, word: Word, now: u64) {
         let (ring, head) = (self.ring(state), self.layout.head(word.value()));
         let edge = now.saturating_add(SLACK_NANOS).min(TIME_MAX);
-        let provenance = Provenance::Fresh;
         let born = Self::born(state);
-        let _ = ring.settled_newest(state, word, Seen { now, provenance, born }).and_then(|_| {
+        let _ = ring.settled_newest(state, word, born).and_then(|_| {
             if born > edge {
                 // ORDERING: AcqRel keeps the history of `born` in one chain; losing leaves it to whoever changed it.
                 let _ = state.extra[0].compare_exchange(born, edge, Ordering::AcqRel, Ordering::Relaxed);
@@ -291,7 +287,7 @@ impl Policy for SlidingLogPolicy {
     }
 
     fn stale(&self, state: State<'_>, word: Word, now: u64) -> Option<u64> {
-        let Reading { newest, .. } = self.read(state, word, now, Provenance::Given).ok()?;
+        let Reading { newest, .. } = self.read(state, word).ok()?;
         let is_stale = !self.counts(newest, now) && Self::born(state) < now;
         is_stale.then(|| self.layout.dated(self.layout.head(word.value()), now))
     }

@@ -27,7 +27,7 @@
 
 use crate::algorithm::state::{Retry, State};
 use crate::algorithm::word::{TIME_MAX, VALUE_BITS, VALUE_MAX, Word};
-use crate::algorithm::{Algorithm, Answer, Intent, Policy, Provenance, SLACK_NANOS};
+use crate::algorithm::{Algorithm, Answer, Intent, Policy, SLACK_NANOS};
 use crate::clock::Clock;
 use crate::decision::{Decision, Outcome, View};
 use crate::error::BuildError;
@@ -290,15 +290,13 @@ impl Policy for TokenBucketPolicy {
             }
             Step::Grant(_) => Ok(self.decide(Outcome::Allowed, full_at, now, cost)),
             Step::Refuse if cost == 0 => Ok(self.decide(Outcome::Allowed, full_at, now, cost)),
-            Step::Refuse if intent.heals() && self.is_ahead(state, word, now, intent.provenance()) => {
-                Err(Retry::Ahead)
-            }
+            Step::Refuse if intent.heals() && self.is_ahead(state, word, now) => Err(Retry::Ahead),
             Step::Refuse => Ok(self.decide(Outcome::Denied, full_at, now, cost)),
         }
     }
 
     #[inline]
-    fn is_ahead(&self, _state: State<'_>, word: Word, now: u64, _provenance: Provenance) -> bool {
+    fn is_ahead(&self, _state: State<'_>, word: Word, now: u64) -> bool {
         self.full_at(word) > self.units(now) + self.edge
     }
 

@@ -1,6 +1,6 @@
 //! Finding a slot for a key that has none.
 
-use crate::algorithm::{Policy, Provenance, SLACK_NANOS, TIME_MAX, Tag, Word};
+use crate::algorithm::{Policy, SLACK_NANOS, TIME_MAX, Tag, Word};
 use crate::clock::Clock;
 use crate::limiter::heal;
 use crate::reading::Readings;
@@ -243,7 +243,7 @@ impl<P: Policy> Table<P> {
         newest(guard, readings);
         for slot in self.slots_of_probes(probes) {
             let word = slot.state.load();
-            if word.is_owned() && self.policy.is_ahead(slot.state, word, readings.now(), Provenance::InHand) {
+            if word.is_owned() && self.policy.is_ahead(slot.state, word, readings.now()) {
                 heal(&self.policy, slot.state, word, readings);
             }
         }

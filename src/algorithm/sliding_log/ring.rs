@@ -13,7 +13,6 @@
 
 use crate::algorithm::state::{Retry, State};
 use crate::algorithm::word::{TIME_MAX, VALUE_BITS, Word};
-use crate::algorithm::{Provenance, SLACK_NANOS};
 use crate::error::BuildError;
 use crate::sync::{AtomicU64, Ordering};
 
@@ -63,7 +62,7 @@ impl Layout {
     /// The longest time from the newest recorded one to a claim that can be told from the time bits alone.
     #[inline]
     pub(super) fn gap_max(self) -> u64 {
-        self.span() - self.apart_max() - 1
+        self.span() / 2 - self.apart_max() - 1
     }
 
     /// How much newer than a claim the reading may be by which another thread raises `born` meanwhile.
@@ -106,20 +105,21 @@ impl Layout {
         u64::from(position < self.limit)
     }
 
-    /// The time of a claim with these time bits that is dated at most a span after `floor`, and not before it. Exact,
-    /// and no matter how old the reading of the thread that asks is.
-    fn dated_from(self, floor: u64, time_bits: u64) -> u64 {
+    /// The time of a claim with these time bits, from the entry before it and from `born`; whatever the reading of
+    /// the thread that asks.
+    ///
+    /// A claim is dated within half a span of the entry before it or of `born`, for one after a longer gap raises that
+    /// first. (Less a part of the span, for another thread may have raised `born` since by a newer reading.) The
+    /// exception is a claim that heals: it is of the whole ring, and dated *before* the entry before it, by up to half
+    /// a span. One that heals a longer glitch is taken to be later than it is, and healed again.
+    fn date(self, before: u64, born: u64, time_bits: u64, is_whole: bool) -> u64 {
+        let floor = before.max(born.saturating_sub(self.apart_max()));
         let after = time_bits.wrapping_sub(floor) & (self.span() - 1);
-        floor.saturating_add(after).min(TIME_MAX)
-    }
-
-    /// The time of a claim with these time bits that heals, as seen at the fresh reading `now`: the newest such time
-    /// that is not more than a quarter of the span later. Exact while the healer's reading is at most that much later,
-    /// and less than three quarters of the span earlier.
-    fn dated_around(self, now: u64, time_bits: u64) -> u64 {
-        let latest = now.saturating_add(self.span() / 4);
-        let back = latest.wrapping_sub(time_bits) & (self.span() - 1);
-        latest.checked_sub(back).unwrap_or(time_bits).min(TIME_MAX)
+        let healed = floor.checked_sub(self.span() - after);
+        match healed {
+            Some(time) if is_whole && floor == before && after >= self.span() / 2 => time,
+            _ => floor.saturating_add(after).min(TIME_MAX),
+        }
     }
 }
 
@@ -142,14 +142,6 @@ impl Slot {
     fn parity(self) -> u64 {
         self.0 & 1
     }
-}
-
-/// The reading that a log is seen at, where it comes from, and what the log's `born` said.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Seen {
-    pub(super) now: u64,
-    pub(super) provenance: Provenance,
-    pub(super) born: u64,
 }
 
 /// The slots of one log.
@@ -197,7 +189,7 @@ impl<'a> Ring<'a> {
         &self,
         state: State<'_>,
         word: Word,
-        at: Seen,
+        born: u64,
     ) -> Result<Option<u64>, Retry> {
         let head = self.layout.head(word.value());
         // Slots are entered in order: the last one tells.
@@ -206,7 +198,7 @@ impl<'a> Ring<'a> {
         if slot.parity() == self.layout.parity(last) {
             return Ok(slot.time());
         }
-        self.finish(state, word, head, at)?;
+        self.finish(state, word, head, born)?;
         Ok(self.newest(head))
     }
 
@@ -215,15 +207,10 @@ impl<'a> Ring<'a> {
         self.load(position).parity() != self.layout.parity(position)
     }
 
-    /// Enters what the latest claim has left open, dated by the time bits of the head.
-    ///
-    /// A claim is dated within a span of the entry before it or of `born`, for one after a longer gap raises that
-    /// first. (Less a part of the span, for another thread may have raised `born` since by a newer reading.) The
-    /// exception is a claim that heals. It is of the whole ring, and dated back from a time that lies ahead of every
-    /// fresh reading; only a fresh reading tells it apart.
+    /// Enters what the latest claim has left open.
     #[cold]
     #[inline(never)]
-    fn finish(&self, state: State<'_>, word: Word, head: Head, at: Seen) -> Result<(), Retry> {
+    fn finish(&self, state: State<'_>, word: Word, head: Head, born: u64) -> Result<(), Retry> {
         let Layout { limit, .. } = self.layout;
         // Of the last `limit` positions a prefix is entered. `open` is the number of open ones, at least.
         let (mut entered, mut open) = (0, limit);
@@ -239,14 +226,7 @@ impl<'a> Ring<'a> {
         // With nothing entered the last position still holds the newest entry of the lap before.
         let last = if entered == 0 { 1 } else { open + 1 };
         let before = self.load(self.layout.before(head.position, last)).time().unwrap_or(0);
-        let may_heal = entered == 0 && before.saturating_sub(at.now) > SLACK_NANOS;
-        let time = match at.provenance {
-            Provenance::InHand if may_heal => return Err(Retry::Ahead),
-            Provenance::Fresh if may_heal => self.layout.dated_around(at.now, head.time_bits),
-            _ => self
-                .layout
-                .dated_from(before.max(at.born.saturating_sub(self.layout.apart_max())), head.time_bits),
-        };
+        let time = self.layout.date(before, born, head.time_bits, entered == 0);
         self.enter_all(state, word, self.layout.before(head.position, open), open, time)
     }
 
@@ -304,6 +284,7 @@ impl<'a> Ring<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::algorithm::SLACK_NANOS;
 
     fn layout(limit: u64) -> Layout {
         Layout::new(limit).expect("a limit that fits")
@@ -342,35 +323,48 @@ mod tests {
         );
     }
 
+    /// Times that a claim comes after, or before if it heals.
+    fn floors(layout: Layout) -> [u64; 6] {
+        let span = layout.span();
+        [0, 1, span / 2, span - 1, span, 7 * span + 12_345]
+    }
+
     #[test]
-    fn a_claim_within_a_span_of_the_time_before_is_dated_exactly() {
+    fn a_claim_within_half_a_span_of_the_time_before_is_dated_exactly() {
         let layout = layout(100_000);
         let span = layout.span();
-        for floor in [0, 1, span - 1, span, 7 * span + 12_345] {
-            for gap in [0, 1, SLACK_NANOS + 1, span / 2, span - 1] {
-                assert_eq!(layout.dated_from(floor, (floor + gap) % span), floor + gap);
+        for floor in floors(layout) {
+            for gap in [0, 1, SLACK_NANOS + 1, span / 4, span / 2 - 1] {
+                let (time, bits) = (floor + gap, (floor + gap) % span);
+                for is_whole in [false, true] {
+                    assert_eq!(layout.date(floor, 0, bits, is_whole), time);
+                    // From `born`, though another thread raised it since.
+                    assert_eq!(layout.date(0, floor + layout.apart_max(), bits, is_whole), time);
+                }
             }
+            let next = floor.saturating_add(span - 1);
             assert_eq!(
-                layout.dated_from(floor, (floor + span) % span),
-                floor,
-                "a span later is told from `born`"
+                layout.date(floor, 0, next % span, false),
+                next,
+                "only a claim of the whole ring heals"
             );
         }
     }
 
     #[test]
-    fn a_claim_that_heals_is_dated_exactly_by_fresh_readings_around_it() {
+    fn a_claim_of_the_whole_ring_that_heals_is_dated_up_to_half_a_span_back() {
         let layout = layout(100_000);
         let span = layout.span();
-        for claim in [0, 1, span - 1, span, 7 * span + 12_345] {
-            for later in [0, 1, SLACK_NANOS, span / 2, span / 4 * 3 - 1] {
-                assert_eq!(layout.dated_around(claim + later, claim % span), claim, "{later} ns later");
+        for before in floors(layout) {
+            for back in [1, SLACK_NANOS + 1, span / 2] {
+                let Some(time) = before.checked_sub(back) else { continue };
+                assert_eq!(layout.date(before, 0, time % span, true), time);
+                assert_eq!(layout.date(before, before + layout.apart_max(), time % span, true), time);
+                assert_eq!(layout.date(before, 0, time % span, false), time + span);
             }
-            for earlier in [1, SLACK_NANOS, span / 4] {
-                if let Some(reading) = claim.checked_sub(earlier) {
-                    assert_eq!(layout.dated_around(reading, claim % span), claim, "{earlier} ns earlier");
-                }
-            }
+            // Too long ago to be told: later than it is, and never earlier.
+            let time = before + span / 2 - 1;
+            assert_eq!(layout.date(before, 0, time % span, true), time);
         }
     }
 
@@ -425,8 +419,8 @@ mod tests {
                 .expect("nobody else claims");
         }
 
-        fn settle(&self, provenance: Provenance, now: u64, born: u64) -> Result<Option<u64>, Retry> {
-            self.ring().settled_newest(self.state(), self.state().load(), Seen { now, provenance, born })
+        fn settle(&self, born: u64) -> Result<Option<u64>, Retry> {
+            self.ring().settled_newest(self.state(), self.state().load(), born)
         }
 
         fn slots(&self) -> Vec<Slot> {
@@ -455,10 +449,10 @@ mod tests {
 
     #[test]
     fn a_claim_stopped_anywhere_is_entered_as_its_claimant_would_have() {
-        let gaps: [fn(Layout) -> u64; 4] = [|_| 0, |_| 1, |layout| layout.span() / 2, Layout::gap_max];
+        let gaps: [fn(Layout) -> u64; 4] = [|_| 0, |_| 1, |layout| layout.span() / 8, Layout::gap_max];
         for gap in gaps {
             for_each_stopped_claim(gap, |stopped, whole, time| {
-                assert_eq!(stopped.settle(Provenance::InHand, time, 0), Ok(Some(time)));
+                assert_eq!(stopped.settle(0), Ok(Some(time)));
                 assert_eq!(stopped.slots(), whole.slots());
             });
         }
@@ -470,44 +464,23 @@ mod tests {
             |layout| layout.span() + 77,
             |stopped, whole, time| {
                 let raised = time + stopped.layout.apart_max();
-                assert_eq!(stopped.settle(Provenance::InHand, time, raised), Ok(Some(time)));
+                assert_eq!(stopped.settle(raised), Ok(Some(time)));
                 assert_eq!(stopped.slots(), whole.slots());
             },
         );
     }
 
     #[test]
-    fn a_claim_that_heals_and_was_stopped_is_told_by_fresh_readings_alone() {
-        let now = 3 << 40;
-        let edge = now + SLACK_NANOS;
+    fn a_claim_that_heals_and_was_stopped_is_dated_exactly_whoever_comes() {
+        let edge = (3 << 40) + SLACK_NANOS;
         for limit in 1..=5 {
             for ahead in [1, SLACK_NANOS, 3600 * 1_000_000_000] {
                 let before = edge + ahead;
-                let healed = || {
-                    let log = Log::new(limit, (0..limit).map(|_| before));
-                    log.claim_and_stop(edge, limit, 0);
-                    log
-                };
-                let log = healed();
-                assert_eq!(log.settle(Provenance::InHand, now, 0), Err(Retry::Ahead));
-                for reading in [now, before - SLACK_NANOS - 1] {
-                    let log = healed();
-                    assert_eq!(log.settle(Provenance::Fresh, reading, 0), Ok(Some(edge)));
-                    assert!(log.slots().iter().all(|slot| slot.time() == Some(edge)));
-                }
-                // The caller's reading tells nothing: the first such time that is not before the entry before.
-                assert_eq!(log.settle(Provenance::Given, now, 0), Ok(Some(edge + log.layout.span())));
+                let log = Log::new(limit, (0..limit).map(|_| before));
+                log.claim_and_stop(edge, limit, 0);
+                assert_eq!(log.settle(0), Ok(Some(edge)));
+                assert!(log.slots().iter().all(|slot| slot.time() == Some(edge)));
             }
-        }
-    }
-
-    #[test]
-    fn a_claim_of_the_whole_ring_within_the_slack_of_the_reading_does_not_heal() {
-        for provenance in [Provenance::InHand, Provenance::Fresh] {
-            let (before, time) = (1 << 40, (1 << 40) + 5);
-            let log = Log::new(2, [before, before]);
-            log.claim_and_stop(time, 2, 0);
-            assert_eq!(log.settle(provenance, before - SLACK_NANOS, 0), Ok(Some(time)));
         }
     }
 
