@@ -3,7 +3,7 @@
 //! - [`reference`]: the four algorithms again, sequential and exact;
 //! - [`vectors`]: sequences of calls with their answers, as text; [`conformance`] runs them;
 //! - [`steps`]: sequences of calls that are made up, by whatever makes things up; [`follow`] asks the limiters and
-//!   compares.
+//!   compares. With the feature `arbitrary` a fuzzer makes them up.
 
 #![expect(missing_docs, reason = "not published: where a name says it all, it stands alone")]
 #![expect(clippy::missing_errors_doc, reason = "a rule of which there is no limiter, everywhere")]
@@ -11,6 +11,8 @@
 
 pub mod conformance;
 pub mod follow;
+#[cfg(feature = "arbitrary")]
+pub mod from_bytes;
 pub mod grants;
 pub mod limiters;
 pub mod rate;

@@ -1,29 +1,22 @@
 //! What is asked when, as far as it can be said before the answers are known.
 
-#[cfg(feature = "arbitrary")]
-use arbitrary::Unstructured;
-
 use crate::vectors::{Answer, Rule};
 
 /// One call.
 #[derive(Debug, Clone, Copy)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub struct Step {
     /// When.
     pub hop: Hop,
     /// How many permits.
     pub cost: Cost,
     /// In tests of keyed limiters: whose call it is; below [`KEYS`].
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = |bytes: &mut Unstructured| bytes.int_in_range(0..=KEYS - 1)))]
     pub key: usize,
     /// Keys that are asked for before, and never again.
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = |bytes: &mut Unstructured| bytes.int_in_range(0..=12)))]
     pub passers_by: usize,
 }
 
 /// From the time of the call before to the time of this one.
 #[derive(Debug, Clone, Copy)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub enum Hop {
     Stay,
     Forward(u64),
@@ -40,7 +33,6 @@ pub enum Hop {
 }
 
 #[derive(Debug, Clone, Copy)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub enum Cost {
     These(u64),
     /// What remained after the call before, and so much more.
@@ -56,7 +48,12 @@ pub const KEYS: usize = 3;
 impl Step {
     /// Whether its reading may be older than the one before.
     pub fn may_go_back(&self) -> bool {
-        matches!(self.hop, Hop::Back(_) | Hop::To(_))
+        match self.hop {
+            Hop::Back(_) | Hop::To(_) => true,
+            // Waits are 1 ns at least.
+            Hop::Retry(offset) | Hop::Reset(offset) => offset < -1,
+            _ => false,
+        }
     }
 }
 
