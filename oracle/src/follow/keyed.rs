@@ -1,9 +1,10 @@
 //! Keyed limiters, whose slots change hands.
 //!
 //! A key that is recycled, because its state was as good as new, and then asked for at an *older* reading, is dated
-//! by the newest recycling: that may refuse what its old state would have granted. Whether it was this key whose slot
-//! was taken is the table's own affair, so the test keeps every state that the key may be in, and each answer leaves
-//! those that would have given it. As long as readings do not go back there is only one answer.
+//! by the newest recycling: that may refuse what its old state would have granted. A key that was refused so has a slot
+//! and was never charged; such a slot is recycled as of the slack before the reading. Whose slot was taken is the
+//! table's own affair, so the test keeps every state that the key may be in, and each answer leaves those that would
+//! have given it. As long as readings do not go back there is only one answer.
 
 use tollgate::{Algorithm, BuildError, Decision, Instant, Keyed, Limiter, Outcome, RandomSipHash};
 
@@ -15,6 +16,11 @@ use crate::vectors::{Answer, Rule};
 
 /// Room for the keys of the test and a few others. So few slots have one guard, and every key may lie in each.
 pub const CAPACITY: usize = 8;
+
+/// For so long a slot that was never charged is left alone.
+const SLACK: u64 = 5_000_000_000;
+/// Later readings count as this.
+const TIME_MAX: u64 = (1 << 61) - 1;
 
 /// The states that a key may be in.
 struct Key {
@@ -28,8 +34,10 @@ struct Table<A: Algorithm> {
     keyed: Keyed<A, u64>,
     rule: Rule,
     keys: [Key; KEYS],
-    /// The newest recycling.
-    newest: u64,
+    /// What the newest recycling may be dated.
+    newest: Vec<u64>,
+    /// Whether there may be a slot that was never charged.
+    has_newborns: bool,
     recyclings: u64,
     /// The name of the last key that is no part of the test; those that are, are called by their number.
     passers_by: u64,
@@ -38,7 +46,8 @@ struct Table<A: Algorithm> {
 impl<A: Algorithm> Table<A> {
     fn new(rule: Rule, keyed: Keyed<A, u64>) -> Self {
         let keys = std::array::from_fn(|_| Key { states: vec![], may_be_new: true, recycling: None });
-        Self { keyed, rule, keys, newest: 0, recyclings: 0, passers_by: KEYS as u64 }
+        let (newest, passers_by) = (vec![0], KEYS as u64);
+        Self { keyed, rule, keys, newest, has_newborns: false, recyclings: 0, passers_by }
     }
 
     fn fresh(&self, since: u64) -> Reference {
@@ -46,16 +55,23 @@ impl<A: Algorithm> Table<A> {
     }
 
     /// Asks for a key, and takes note of recycling.
-    fn check_at(&mut self, name: u64, now: u64, cost: u64) -> Decision {
+    fn check_at(&mut self, name: u64, now: u64, cost: u64, may_be_new: bool) -> Decision {
         let decision = self.keyed.check_at(&name, Instant::from_nanos(now), cost);
         let recyclings = self.keyed.stats().recycled;
         if recyclings > self.recyclings {
             self.recyclings = recyclings;
-            self.newest = self.newest.max(now);
+            let now = now.min(TIME_MAX);
+            let earlier = now.checked_sub(SLACK).filter(|_| self.has_newborns);
+            let dates = || [Some(now), earlier].into_iter().flatten();
+            let newest = self.newest.iter().flat_map(|last| dates().map(|date| date.max(*last)));
+            self.newest = newest.collect();
+            self.newest.sort_unstable();
+            self.newest.dedup();
             for key in &mut self.keys {
                 key.recycling = key.recycling.max(Some(now));
             }
         }
+        self.has_newborns |= may_be_new && decision.outcome() == Outcome::Denied && !decision.overflowed();
         decision
     }
 
@@ -66,7 +82,7 @@ impl<A: Algorithm> Table<A> {
                 return;
             }
             self.passers_by += 1;
-            let _ = self.check_at(self.passers_by, now, 1);
+            let _ = self.check_at(self.passers_by, now, 1, true);
         }
     }
 
@@ -86,7 +102,7 @@ impl<A: Algorithm> Table<A> {
         self.keys[key].may_be_new |= may_have_been_recycled;
         self.peek(key, now, cost);
 
-        let decision = self.check_at(key as u64, now, cost);
+        let decision = self.check_at(key as u64, now, cost, self.keys[key].may_be_new);
         let answer = Answer::from(decision);
         let Key { states, may_be_new, .. } = &self.keys[key];
         if decision.overflowed() {
@@ -96,7 +112,8 @@ impl<A: Algorithm> Table<A> {
         }
         // What charges nothing inserts nothing.
         let charges = cost > 0 && cost <= decision.limit();
-        let new = may_be_new.then(|| self.fresh(if charges { self.newest } else { 0 }));
+        let dates = if charges { &self.newest[..] } else { &[0] };
+        let new = dates.iter().filter(|_| *may_be_new).map(|date| self.fresh(*date));
         let mut matching = Vec::new();
         for mut state in states.iter().cloned().chain(new) {
             if state.call(now, cost) == answer && !matching.contains(&state) {
