@@ -3,6 +3,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cargo clippy --workspace --all-targets --quiet -- -D warnings
+# A workspace of its own.
+cargo clippy --manifest-path fuzz/Cargo.toml --all-targets --quiet -- -D warnings
 CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target-loom}" RUSTFLAGS="${RUSTFLAGS:-} --cfg loom" \
     cargo clippy -p loom-tests --all-targets --quiet -- -D warnings
 CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target-histories}" RUSTFLAGS="${RUSTFLAGS:-} --cfg shuttle" \

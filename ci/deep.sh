@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What takes long, for now and then: many more properties and longer stress, and the models one preemption deeper.
-# An hour or so on two cores.
+# What takes long, for now and then: many more properties and longer stress, the models one preemption deeper, and an
+# hour for each fuzz target. Four hours or so on two cores.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -8,4 +8,5 @@ ci/tools.sh
 PROPTEST_CASES=200000 cargo test --release --test properties
 TOLLGATE_STRESS_SECONDS=60 cargo test --release --test stress
 LOOM_MAX_PREEMPTIONS=3 ci/loom.sh
+ci/fuzz.sh 3600
 echo "== deep checks passed: $SECONDS s"

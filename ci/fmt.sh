@@ -2,3 +2,4 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cargo fmt --all --check
+cargo fmt --manifest-path fuzz/Cargo.toml --check

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Everything a change has to pass. Installs what is missing; needs bash, patch and a Rust toolchain.
+# Everything a change has to pass. Installs what is missing; needs bash, patch, a C++ compiler and a Rust toolchain.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-for check in tools fmt clippy docs tests examples benches dependencies package histories loom loom-bugs; do
+for check in tools fmt clippy docs tests examples benches dependencies package fuzz histories loom loom-bugs; do
     echo "== ci/$check.sh"
     began=$SECONDS
     "ci/$check.sh"

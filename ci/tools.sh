@@ -12,11 +12,15 @@ for component in rustfmt clippy; do
         rustup component add "$component"
     fi
 done
-if ! command -v patch >/dev/null; then
-    echo "installing patch"
-    if ! { command -v apt-get >/dev/null && apt-get update -qq && apt-get install -y -qq patch; }; then
-        echo "there is no patch and it cannot be installed here: install it with your system's packages" >&2
-        exit 1
+# libFuzzer is built with the C++ compiler, also to lint the fuzz targets.
+for command in patch "${CXX:-c++}"; do
+    if ! command -v "$command" >/dev/null; then
+        package=${command/#c++/g++}
+        echo "installing $package"
+        if ! { command -v apt-get >/dev/null && apt-get update -qq && apt-get install -y -qq "$package"; }; then
+            echo "there is no $command and it cannot be installed here: install it with your system's packages" >&2
+            exit 1
+        fi
     fi
-fi
+done
 cargo --version
