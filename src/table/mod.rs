@@ -26,6 +26,8 @@
 //! successful exchange proves that the fingerprint checked in between was the owner's; a refusal re-loads the word to
 //! prove the same.
 
+#[cfg(test)]
+mod crowd;
 mod guard;
 mod insert;
 mod shape;
