@@ -1,9 +1,13 @@
 //! Full tables, at the ns at which a slot is free again and at the ns before.
 
+use std::time::Duration;
+
 use oracle::limiters::Visit;
 use oracle::reference::Reference;
 use oracle::vectors::{Answer, Rule};
-use tollgate::{Algorithm, Decision, Instant, Keyed, Limiter, Outcome, RandomSipHash};
+use tollgate::{
+    Algorithm, Decision, FixedWindow, Instant, Keyed, Limiter, ManualClock, Outcome, Quota, RandomSipHash,
+};
 
 use crate::stale::{rules, stale_at};
 
@@ -173,6 +177,30 @@ fn state_stale_at_the_last_reading_gives_its_slot_up_then_and_a_later_one_never(
 fn bucket_that_never_refills_keeps_its_slot_for_good() {
     let rule = Rule::TokenBucket { capacity: 5, limit: 0, period: 1_000_000_000 };
     turn(rule, 77, usize::MAX);
+}
+
+/// Windows that do not start at the clock's origin.
+#[test]
+fn slot_of_an_aligned_window_passes_on_when_it_ends() {
+    const PERIOD: u64 = 1_000_003;
+    const ORIGIN: u64 = 987_654_321;
+    let clock = ManualClock::starting_at(Duration::from_nanos(ORIGIN));
+    let window = FixedWindow::new(Quota::new(3, Duration::from_nanos(PERIOD))).aligned_to_utc().clock(clock);
+    let table = window.keyed::<u64>(1).build().expect("the configuration is legal");
+    let mut now = 0;
+    for turn in 0..100 {
+        let end = now + PERIOD - (ORIGIN + now) % PERIOD;
+        let [start, almost, end] = [now, end - 1, end].map(Instant::from_nanos);
+        assert!((0..4).all(|key| table.check_at(&(100 * turn + key), start, 1).is_allowed()));
+        for early in [start, almost] {
+            let decision = table.check_at(&(100 * turn + 50), early, 1);
+            assert!(decision.overflowed(), "turn {turn}");
+            assert_eq!(decision.retry_after(), Some(end.saturating_duration_since(early)), "turn {turn}");
+        }
+        assert_eq!((table.live(almost), table.live(end)), (4, 0));
+        // At different places in their windows.
+        now = end.as_nanos() + turn * PERIOD / 100;
+    }
 }
 
 struct Uncharged;
