@@ -2,22 +2,22 @@
 
 use std::time::Duration;
 
+use oracle::grants::{self, Grant, assert_bounded};
 use tollgate::{Algorithm, Builder, FixedWindow, Quota, SlidingCounter, SlidingLog, StdClock, TokenBucket};
 
 use crate::race::hammer;
 use crate::stream::on_each_face;
-use crate::{NANOS_PER_MS, repeat};
-use oracle::grants::{self, Grant, assert_bounded};
+use crate::{NANOS_PER_MS, THREADS, repeat};
 
 const LIMIT: u64 = 8;
 /// Short, so that a round sees many of them, and no divisor of 10^9.
 const PERIOD: u64 = 700_001;
 const QUOTA: Quota = Quota::new(LIMIT, Duration::from_nanos(PERIOD));
 
-/// Asks for one permit to three at a time, on each face, with 2, 4 and 8 threads.
+/// Asks for one permit to three at a time, on each face, with 2 to 16 threads.
 fn assert_of_grants<A: Algorithm>(limiter: impl Fn() -> Builder<A, StdClock>, assert: impl Fn(&mut [Grant])) {
     repeat(|| {
-        for threads in [2, 4, 8] {
+        for threads in THREADS {
             on_each_face(&limiter, |stream| {
                 let mut grants = hammer(threads, stream, 20 * NANOS_PER_MS, |thread| 1 + thread as u64 % 3);
                 assert!(!grants.is_empty());

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
+use oracle::grants::{self, Grant, assert_bounded};
 use tollgate::{
     Algorithm, Clock, FixedWindow, KeyedBuilder, Quota, SlidingCounter, SlidingLog, StdClock, TokenBucket,
 };
 
 use crate::race::race;
-use crate::repeat;
-use oracle::grants::{self, Grant, assert_bounded};
+use crate::{THREADS, repeat};
 
 const LIMIT: u64 = 2;
 const PERIOD: u64 = 200_000;
@@ -23,7 +23,7 @@ fn assert_bound_of_each_key<A: Algorithm>(
     bound: impl Fn(u64, u64) -> u64,
 ) {
     repeat(|| {
-        for threads in [2, 4, 8] {
+        for threads in THREADS {
             // Eight slots.
             let table = limiter().clock(StdClock::new()).build().expect("a limiter");
             let now = || table.clock().now().as_nanos();

@@ -3,13 +3,13 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
+use oracle::grants::{self, Grant, assert_bounded};
 use tollgate::{
     Algorithm, Clock, FixedWindow, KeyedBuilder, Quota, SlidingCounter, SlidingLog, StdClock, TokenBucket,
 };
 
 use crate::race::race;
-use crate::{NANOS_PER_MS, repeat};
-use oracle::grants::{self, Grant, assert_bounded};
+use crate::{NANOS_PER_MS, THREADS, repeat};
 
 const LIMIT: u64 = 10;
 const PERIOD: u64 = NANOS_PER_MS;
@@ -25,7 +25,7 @@ fn assert_bound_of_victims<A: Algorithm>(
     bound: impl Fn(u64, u64) -> u64,
 ) {
     repeat(|| {
-        for threads in [2, 4, 8] {
+        for threads in THREADS {
             let table = limiter().clock(StdClock::new()).build().expect("a limiter");
             let now = || table.clock().now().as_nanos();
             let (strangers, is_over) = (AtomicU64::new(VICTIMS), AtomicBool::new(false));

@@ -3,7 +3,7 @@
 use tollgate::{Algorithm, Decision, Instant, Keyed, Outcome, Overflow, Quota, RandomSipHash, TokenBucket};
 
 use crate::race::race;
-use crate::repeat;
+use crate::{THREADS, repeat};
 
 const LIMIT: u64 = 2;
 const QUOTA: Quota = Quota::per_hour(LIMIT);
@@ -45,7 +45,7 @@ fn fill<A: Algorithm>(table: &Keyed<A, usize>, keys: usize, threads: usize) -> A
 
 fn on_each_load(overflow: Overflow, assert_overflow: impl Fn(&[Decision])) {
     repeat(|| {
-        for threads in [2, 4, 8] {
+        for threads in THREADS {
             for percent in [50, 75, 100, 200] {
                 let keys = CAPACITY * percent / 100;
                 let builder = TokenBucket::new(QUOTA).keyed(CAPACITY).with_hasher(HASHER).overflow(overflow);

@@ -18,6 +18,7 @@ use std::env;
 use std::time::{Duration, Instant};
 
 const NANOS_PER_MS: u64 = 1_000_000;
+const THREADS: [usize; 4] = [2, 4, 8, 16];
 
 /// Repeats the round until this test's time is over; at least once.
 fn repeat(mut round: impl FnMut()) {

@@ -8,7 +8,7 @@ use tollgate::{
 };
 
 use crate::race::race;
-use crate::{NANOS_PER_MS, repeat};
+use crate::{NANOS_PER_MS, THREADS, repeat};
 
 const LIMIT: u64 = 3;
 const QUOTA: Quota = Quota::new(LIMIT, Duration::from_millis(1));
@@ -56,7 +56,7 @@ fn new_key_of_four_threads_always_finds_one_slot() {
 #[test]
 fn new_key_of_any_number_of_threads_gets_one_state_of_any_algorithm() {
     repeat(|| {
-        for threads in [2, 4, 8] {
+        for threads in THREADS {
             assert_one_state(threads, 10, || TokenBucket::new(QUOTA).keyed(1));
             assert_one_state(threads, 10, || FixedWindow::new(QUOTA).keyed(1));
             assert_one_state(threads, 10, || SlidingCounter::new(QUOTA).keyed(1));
