@@ -4,9 +4,12 @@
 
 mod bounds;
 mod churn;
+mod debts;
 mod floods;
 mod load;
 mod new_keys;
+mod permits;
+mod real_time;
 
 #[path = "../support/race.rs"]
 mod race;
