@@ -5,14 +5,21 @@
 mod bounds;
 mod churn;
 mod debts;
+mod erring_clock;
 mod floods;
+mod glitches;
+mod late;
 mod load;
 mod new_keys;
 mod permits;
+mod promises;
 mod real_time;
+mod skew;
 
 #[path = "../support/race.rs"]
 mod race;
+#[path = "../support/random.rs"]
+mod random;
 #[expect(dead_code, reason = "nothing here moves a clock by hand")]
 #[path = "../support/stream.rs"]
 mod stream;
@@ -21,6 +28,7 @@ use std::env;
 use std::time::{Duration, Instant};
 
 const NANOS_PER_MS: u64 = 1_000_000;
+const NANOS_PER_S: u64 = 1_000_000_000;
 const THREADS: [usize; 4] = [2, 4, 8, 16];
 
 /// Repeats the round until this test's time is over; at least once.

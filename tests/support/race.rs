@@ -33,7 +33,19 @@ pub(crate) fn hammer(
     span: u64,
     cost: impl Fn(usize) -> u64 + Sync,
 ) -> Vec<Grant> {
-    let now = || stream.clock.now().as_nanos();
+    hammer_by(|| stream.clock.now().as_nanos(), threads, stream, span, cost)
+}
+
+/// The same for `span` ns by `now`, which dates the grants whatever the stream's clock reads.
+///
+/// `cost` is called once by each thread, before it asks.
+pub(crate) fn hammer_by<C: Clock>(
+    now: impl Fn() -> u64 + Sync,
+    threads: usize,
+    stream: &Stream<'_, C>,
+    span: u64,
+    cost: impl Fn(usize) -> u64 + Sync,
+) -> Vec<Grant> {
     let grants = race(threads, |thread| {
         let permits = cost(thread);
         let mut grants = Vec::new();

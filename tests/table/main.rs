@@ -12,6 +12,8 @@ mod stale;
 
 #[path = "../support/each_algorithm.rs"]
 mod each_algorithm;
+#[path = "../support/random.rs"]
+mod random;
 #[expect(dead_code, reason = "rounded rates are the other properties' affair")]
 #[path = "../properties/rules.rs"]
 mod rules;

@@ -11,6 +11,8 @@ use oracle::reference::Reference;
 use oracle::vectors::{Answer, Rule};
 use tollgate::{Algorithm, Instant, Keyed, Limiter, RandomSipHash};
 
+use crate::random::Random;
+
 const LIMIT: u64 = 4;
 /// From one pair of calls to the next, in ns.
 const STEP: u64 = 1000;
@@ -41,24 +43,12 @@ impl Crowd {
     }
 }
 
-/// Steele, Lea and Flood's `SplitMix64`.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        (mixed ^ (mixed >> 31)) % end
-    }
-
-    /// Mostly one that is charged.
-    fn cost(&mut self) -> u64 {
-        match self.below(16) {
-            0 => 0,
-            1 => LIMIT + 1,
-            other => 1 + other % LIMIT,
-        }
+/// Mostly one that is charged.
+fn cost(random: &mut Random) -> u64 {
+    match random.below(16) {
+        0 => 0,
+        1 => LIMIT + 1,
+        other => 1 + other % LIMIT,
     }
 }
 
@@ -82,7 +72,7 @@ impl Visit for Crowd {
             };
             let acquaintance = known - 1 - random.below(latest.min(known));
             for key in [stranger, acquaintance] {
-                let cost = random.cost();
+                let cost = cost(&mut random);
                 let answer = table.check_at(&key, Instant::from_nanos(now), cost);
                 assert!(!answer.overflowed(), "pair {pair}: no slot for {key}");
                 let fresh = || Reference::new(rule, table.horizon().as_nanos());
