@@ -10,11 +10,13 @@ mod floods;
 mod glitches;
 mod late;
 mod load;
+mod long;
 mod new_keys;
 mod permits;
 mod promises;
 mod real_time;
 mod skew;
+mod slices;
 
 #[path = "../support/race.rs"]
 mod race;
