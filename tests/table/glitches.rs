@@ -12,17 +12,21 @@ use tollgate::{
 use crate::stale::{rules, stale_at};
 
 const NANOS_PER_S: u64 = 1_000_000_000;
+const HOUR: u64 = 3600 * NANOS_PER_S;
 const SLACK: u64 = 5 * NANOS_PER_S;
 const LIMIT: u64 = 10;
 const PERIOD: u64 = 7 * NANOS_PER_S;
 const NOW: u64 = 1_000_123_456_789;
 
-/// Four slots are charged an hour ahead. Healed they count as spent as of the slack from now, and as nothing else.
+/// Four slots are charged an hour ahead, and a period later, so that a counter has recorded a window there. Healed
+/// they count as spent as of the slack from now, and as nothing else.
 fn glitch<A: Algorithm>(builder: &Builder<A, ManualClock>, rule: Rule, is_silent: bool) {
     let clock = ManualClock::new();
     let table = builder.clone().clock(clock.clone()).keyed::<u64>(1).build().expect("a limiter");
-    clock.set(Instant::from_nanos(NOW + 3600 * NANOS_PER_S));
-    assert!((0..4).all(|key| table.check(&key).is_allowed()));
+    for ahead in [NOW + HOUR, NOW + HOUR + PERIOD] {
+        clock.set(Instant::from_nanos(ahead));
+        assert!((0..4).all(|key| table.check(&key).is_allowed()));
+    }
 
     clock.set(Instant::from_nanos(NOW));
     let mut healed = Reference::new(rule, table.horizon().as_nanos());
