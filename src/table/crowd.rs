@@ -22,6 +22,11 @@ fn lines(probes: &Probes) -> Vec<usize> {
     probes.all_near().chain(probes.window()).collect()
 }
 
+/// More than enough to find a crowd among.
+fn fingerprints() -> impl Iterator<Item = Fingerprint> {
+    (1..1 << 25).map(Fingerprint::new)
+}
+
 /// Fingerprints with the same lines, which are all different; then one with none of them near.
 fn crowd(count: usize) -> (Vec<Fingerprint>, Fingerprint) {
     let shape = Shape::new(KEYS).expect("a number of keys that fits");
@@ -32,16 +37,17 @@ fn crowd(count: usize) -> (Vec<Fingerprint>, Fingerprint) {
         lines.dedup();
         lines.len() * WAYS == SLOTS
     };
-    let first = (1..=u64::MAX).map(Fingerprint::new).find(is_apart).expect("there are such");
+    let first = fingerprints().find(is_apart).expect("there are such");
     let shared = lines_of(&first);
     let probes = shape.probes(first);
     let is_alike = |key: &Fingerprint| {
         let other = shape.probes(*key);
         (0..CHOICES).all(|choice| other.near(choice) == probes.near(choice)) && lines_of(key) == shared
     };
-    let crowd = (1..=u64::MAX).map(Fingerprint::new).filter(is_alike).take(count).collect();
+    let crowd: Vec<_> = fingerprints().filter(is_alike).take(count).collect();
+    assert_eq!(crowd.len(), count);
     let is_elsewhere = |key: &Fingerprint| shape.probes(*key).all_near().all(|line| !shared.contains(&line));
-    (crowd, (1..=u64::MAX).map(Fingerprint::new).find(is_elsewhere).expect("there are such"))
+    (crowd, fingerprints().find(is_elsewhere).expect("there are such"))
 }
 
 fn ask<P: Policy>(table: &Table<P>, key: Fingerprint, now: u64, cost: u64) -> Result<Outcome, Full> {
