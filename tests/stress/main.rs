@@ -15,6 +15,7 @@ mod new_keys;
 mod permits;
 mod promises;
 mod real_time;
+mod revived;
 mod skew;
 mod slices;
 
