@@ -63,8 +63,8 @@ struct Asked {
     is_allowed: bool,
 }
 
-/// Whoever asks once the slack and a refill have passed since the first request at the right time is refused only if
-/// another has been granted.
+/// Nobody is granted anything within the slack. Whoever asks once the slack and a refill have passed since the first
+/// request at the right time is refused only if another has been granted.
 #[test]
 fn key_works_again_after_slack_and_a_refill_once_the_clock_is_right() {
     repeat(|| {
@@ -88,12 +88,18 @@ fn key_works_again_after_slack_and_a_refill_once_the_clock_is_right() {
                     }
                 });
                 let asked = asked.concat();
+                let granted = asked.iter().filter(|asked| asked.is_allowed);
+                let granted = granted.min_by_key(|asked| asked.from).expect("a grant in time");
+                let begin = asked.iter().map(|asked| asked.from).min().expect("each thread asks");
+                assert!(
+                    granted.to >= begin + SLACK,
+                    "granted {} ns after the first call",
+                    granted.to - begin
+                );
                 let first = asked.iter().map(|asked| asked.to).min().expect("each thread asks");
-                let granted = asked.iter().filter(|asked| asked.is_allowed).map(|asked| asked.from).min();
-                let granted = granted.expect("a grant in time");
-                let late = asked
-                    .iter()
-                    .find(|asked| asked.from >= first + refill && !asked.is_allowed && asked.to < granted);
+                let late = asked.iter().find(|asked| {
+                    asked.from >= first + refill && !asked.is_allowed && asked.to < granted.from
+                });
                 assert!(late.is_none(), "refused {:?} ns late", late.map(|late| late.from - first));
             });
         }
