@@ -5,10 +5,10 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 ci/tools.sh
-PROPTEST_CASES=200000 cargo test --release --test properties
-PROPTEST_CASES=200000 TOLLGATE_TABLE_KEYS=2000000 cargo test --release --test table
-TOLLGATE_STRESS_SECONDS=60 cargo test --release --test stress
-cargo test --release --test stress -- --ignored --nocapture
+PROPTEST_CASES=200000 cargo test --test properties
+PROPTEST_CASES=200000 TOLLGATE_TABLE_KEYS=2000000 cargo test --test table
+TOLLGATE_STRESS_SECONDS=60 cargo test --test stress
+cargo test --test stress -- --ignored --nocapture
 TOLLGATE_HISTORIES=1300000 TOLLGATE_SEED=$RANDOM ci/histories.sh
 LOOM_MAX_PREEMPTIONS=3 ci/loom.sh
 ci/fuzz.sh 3600

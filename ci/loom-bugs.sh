@@ -14,7 +14,7 @@ target="${CARGO_TARGET_DIR:-$PWD/target-loom}"
 scratch=$target/bugs
 export CARGO_TARGET_DIR=$target/bugs-target
 export RUSTFLAGS="--cfg loom"
-export CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS=true
+export CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS=true CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS=true
 cargo=(cargo test --quiet --release -p loom-tests)
 
 rm -rf "$scratch"

@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target-loom}"
 export RUSTFLAGS="--cfg loom"
-export CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS=true
+export CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS=true CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS=true
 test=(cargo test --quiet --release -p loom-tests)
 
 # file::test|bound, one a line
