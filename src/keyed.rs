@@ -230,7 +230,8 @@ impl<A: Algorithm, K: ?Sized, C: Clock, S: BuildHasher> Keyed<A, K, C, S> {
                 *fingerprint = self.fingerprint(key);
                 len += 1;
             }
-            let batch = &batch[..len];
+            // `min` says to the compiler that the batch is no longer than its array.
+            let batch = &batch[..len.min(BATCH)];
             self.table.touch(batch);
             decisions.extend(batch.iter().map(|key| self.decide(*key, readings.clone(), 1)));
             if len < BATCH {

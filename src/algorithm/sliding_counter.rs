@@ -273,7 +273,8 @@ impl SlidingCounterView {
         let current = self.windows.unpack(self.value);
         let period = self.windows.period;
         let left = period - self.windows.elapsed(current.index, self.now);
-        let carried = u128::from(self.previous) * u128::from(left) / u128::from(period);
+        // `max`: see `Windows::index`.
+        let carried = u128::from(self.previous) * u128::from(left) / u128::from(period.max(1));
         // The weighted count is at most the previous window's, which is at most the limit.
         u64::try_from(carried).unwrap_or(self.previous) + current.count
     }

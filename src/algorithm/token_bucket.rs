@@ -350,7 +350,8 @@ impl TokenBucketView {
 
     pub(crate) fn remaining(&self) -> u64 {
         let missing = self.full_at.saturating_sub(self.units());
-        (self.capacity * self.unit_cost).saturating_sub(missing) / self.unit_cost
+        // A permit costs at least one unit; `max` says so to the compiler, which else checks.
+        (self.capacity * self.unit_cost).saturating_sub(missing) / self.unit_cost.max(1)
     }
 
     /// For a cost of at most the capacity: until `max(full_at, now) + cost * C - capacity * C` units have passed.

@@ -66,7 +66,8 @@ impl Windows {
 
     /// The index of the window that `now` lies in.
     pub(crate) fn index(self, now: u64) -> u64 {
-        now.min(self.end_of_time()) / self.period + 1
+        // A period is at least 1 ns; `max` says so to the compiler, which else checks.
+        now.min(self.end_of_time()) / self.period.max(1) + 1
     }
 
     /// The later of `index` and the index at `now`. Divides only when the window has passed.
