@@ -170,7 +170,12 @@ impl<P: Policy> Table<P> {
     #[expect(clippy::inline_always, reason = "what it finds stays in registers")]
     #[inline(always)]
     fn find_near(&self, probes: &Probes, fingerprint: Fingerprint) -> Option<Located<'_>> {
-        (0..shape::CHOICES).find_map(|choice| self.find_in(probes.near(choice), fingerprint))
+        for choice in 0..shape::CHOICES {
+            if let Some(found) = self.find_in(probes.near(choice), fingerprint) {
+                return Some(found);
+            }
+        }
+        None
     }
 
     /// The slot that is the key's, in its window, if the guard says that this has ever been used.
