@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-for check in tools fmt clippy docs tests examples benches dependencies package fuzz histories loom loom-bugs; do
+for check in tools fmt clippy docs tests examples benches dependencies panics package fuzz histories loom loom-bugs; do
     echo "== ci/$check.sh"
     began=$SECONDS
     "ci/$check.sh"
