@@ -6,7 +6,8 @@ mod each_algorithm;
 use std::time::Duration;
 
 use tollgate::{
-    Algorithm, Builder, Clock, Decision, Instant, Keyed, Limiter, ManualClock, Outcome, Overflow, Quota,
+    Algorithm, Builder, Clock, CoarseClock, Decision, Instant, Keyed, Limiter, ManualClock, Outcome,
+    Overflow, QuantaClock, Quota, StdClock,
 };
 
 use each_algorithm::for_each_algorithm;
@@ -29,7 +30,8 @@ fn assert_allocates_nothing(work: impl FnOnce()) {
 /// Looks at everything a decision tells, so that nothing of it can be left out.
 fn look_at(decision: Decision) -> Outcome {
     let details = (decision.limit(), decision.remaining(), decision.retry_after(), decision.reset_after());
-    std::hint::black_box(details);
+    let refusal = decision.into_result().map_err(|denied| (denied.kind(), denied.retry_after_secs()));
+    std::hint::black_box((details, decision.overflowed(), refusal.is_ok()));
     decision.outcome()
 }
 
@@ -83,6 +85,26 @@ fn keyed_decisions_allocate_nothing() {
 }
 
 #[test]
+fn readings_of_the_real_clocks_allocate_nothing() {
+    fn test<C: Clock>(clock: &C) {
+        fn ask<A: Algorithm, C: Clock>(builder: &Builder<A, C>) {
+            let limiter = builder.clone().build().expect("the configuration is legal");
+            let keyed = builder.clone().keyed::<u64>(KEYS).build().expect("the configuration is legal");
+            assert_allocates_nothing(|| {
+                for _ in 0..=LIMIT {
+                    look_at(limiter.check());
+                    look_at(keyed.check(&1));
+                }
+            });
+        }
+        for_each_algorithm!(QUOTA, clock.clone(), ask());
+    }
+    test(&QuantaClock::new());
+    test(&StdClock::new());
+    test(&CoarseClock::new(Duration::from_millis(1)).expect("an upkeep that starts"));
+}
+
+#[test]
 fn batches_into_a_vector_with_room_allocate_nothing() {
     fn test<A: Algorithm>(builder: &Builder<A, ManualClock>) {
         let limiter: Keyed<A, u64, ManualClock> =
@@ -130,8 +152,11 @@ fn overflow_allocates_nothing() {
                 .build()
                 .expect("the configuration is legal");
             assert_allocates_nothing(|| {
-                for key in 0..CROWD {
+                // The second time those that have a slot are found, some of them where they have spilled to.
+                for key in (0..CROWD).chain(0..CROWD) {
                     look_at(limiter.check(&key));
+                    look_at(limiter.check_n(&key, LIMIT + 1));
+                    look_at(limiter.peek(&key, 1));
                 }
             });
             assert!(limiter.stats().overflowed > 0, "{overflow:?}");
@@ -151,7 +176,11 @@ fn healing_allocates_nothing() {
             assert_eq!(look_at(limiter.check_n(LIMIT)), Outcome::Allowed);
             limiter.clock().set(Instant::ORIGIN);
             assert_eq!(look_at(limiter.check()), Outcome::Denied);
-            // What the key's own call heals, and what a new key's scan for a slot does.
+            // What the key's own call heals, what a new key's scan for a slot does, and the time at which the glitch
+            // has recycled the slots of others.
+            for key in CROWD..2 * CROWD {
+                look_at(keyed.check(&key));
+            }
             keyed.clock().set(glitch);
             for key in 0..CROWD {
                 look_at(keyed.check_n(&key, LIMIT));
