@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::hash::BuildHasherDefault;
 use std::net::{IpAddr, Ipv4Addr};
+use std::panic::{RefUnwindSafe, UnwindSafe};
 
 use tollgate::{
     AnyKey, BuildError, Builder, Clock, CoarseClock, CoarseClockError, Decision, Denied, DeniedKind,
@@ -12,7 +13,8 @@ use tollgate::{
 
 const QUOTA: Quota = Quota::per_hour(1);
 
-const fn assert_shared<T: Send + Sync + 'static>() {}
+/// What a limiter of a server has to be; also to be asked for within `catch_unwind`.
+const fn assert_shared<T: Send + Sync + Unpin + UnwindSafe + RefUnwindSafe + 'static>() {}
 const fn assert_value<T: Copy + Send + Sync + 'static>() {}
 const fn assert_error<T: Error + Send + Sync + 'static>() {}
 
@@ -24,9 +26,17 @@ const _: () = {
     assert!(size_of::<Instant>() == 8);
     assert!(size_of::<Option<DeniedKind>>() == 1);
     assert!(size_of::<Option<Outcome>>() == 1);
+    assert!(size_of::<Quota>() == 24);
+    assert!(size_of::<KeyedStats>() == 32);
+    // What a keyed limiter takes beside its states, less the words that align them.
+    assert!(size_of::<Keyed<TokenBucket, str>>() < 4096 - 64);
+    assert!(size_of::<Keyed<FixedWindow, str>>() < 4096 - 64);
+    assert!(size_of::<Keyed<SlidingCounter, str>>() < 4096 - 64);
+    assert!(size_of::<Keyed<SlidingLog, str>>() < 4096 - 64);
 
     assert_value::<Decision>();
     assert_value::<Denied>();
+    assert_value::<DeniedKind>();
     assert_value::<Instant>();
     assert_value::<KeyedStats>();
     assert_value::<Outcome>();
@@ -38,6 +48,15 @@ const _: () = {
     assert_error::<Denied>();
     assert_error::<ParseQuotaError>();
 
+    assert_shared::<TokenBucket>();
+    assert_shared::<FixedWindow>();
+    assert_shared::<SlidingCounter>();
+    assert_shared::<SlidingLog>();
+    assert_shared::<QuantaClock>();
+    assert_shared::<StdClock>();
+    assert_shared::<CoarseClock>();
+    assert_shared::<ManualClock>();
+    assert_shared::<RandomSipHash>();
     assert_shared::<Limiter<TokenBucket>>();
     assert_shared::<Limiter<FixedWindow, StdClock>>();
     assert_shared::<Limiter<SlidingCounter, CoarseClock>>();
