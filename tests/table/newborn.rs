@@ -50,7 +50,11 @@ fn newborn_keeps_its_slot_for_the_slack_and_no_longer() {
         for live in ["e", "f", "g"] {
             assert!(ask(&table, now, live).is_allowed(), "{live} at {now}");
         }
-        assert!(ask(&table, now, "newcomer").overflowed(), "at {now}");
+        let refused = ask(&table, now, "newcomer");
+        assert!(refused.overflowed(), "at {now}");
+        // The live ones are stale later than the newborn's slack ends, or sooner.
+        let wait = (NANOS_PER_S + 1).min(RECYCLED + SLACK + 1 - now);
+        assert_eq!(refused.retry_after_nanos(), Some(wait), "at {now}");
     }
     assert!(ask(&table, RECYCLED + SLACK + 1, "newcomer").is_allowed());
     assert!(ask(&table, RECYCLED + SLACK + 1, "another").overflowed());
