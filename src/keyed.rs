@@ -110,7 +110,8 @@ impl<A: Algorithm, K: ?Sized, C: Clock, S: BuildHasher> Keyed<A, K, C, S> {
         self.decide(self.fingerprint(key), Readings::given(now), n)
     }
 
-    /// What [`check_n`](Self::check_n) would answer now, the table's room aside. Charges, inserts and heals nothing.
+    /// What [`check_n`](Self::check_n) would answer now, the table's room aside. Charges, inserts and heals nothing: see
+    /// [`Limiter::peek`](crate::Limiter::peek).
     #[inline]
     pub fn peek<Q: KeyOf<K, R> + ?Sized, R>(&self, key: &Q, n: u64) -> Decision {
         self.peek_at(key, self.clock.now(), n)
@@ -344,10 +345,11 @@ impl<A: Algorithm, K: ?Sized, C: Clock, S: BuildHasher> KeyedBuilder<A, K, C, S>
     /// [`BuildError`] if the quota or the overflow's quota cannot be represented, for zero keys, for more than can be
     /// numbered, and if the memory cannot be had.
     pub fn build(self) -> Result<Keyed<A, K, C, S>, BuildError> {
+        // First: of several mistakes both tell the same.
+        let bytes = self.memory_bytes()?;
         let shared = self.shared_policy()?;
         let Self { algorithm, clock, keys, hasher, overflow, key } = self;
         let table = Table::new(algorithm.keyed_policy(&clock)?, keys)?;
-        let bytes = table.bytes() + shared.as_ref().map_or(0, shared_bytes);
         let overflow = match shared {
             Some(policy) => Spillway::Shared(Direct::new(policy, clock.now())?),
             None if overflow == Overflow::Allow => Spillway::Allow,

@@ -78,7 +78,7 @@ impl<A: Algorithm, C: Clock> Limiter<A, C> {
     }
 
     /// What [`check_n`](Self::check_n) would answer now. Charges and heals nothing; the details are those before a
-    /// charge.
+    /// charge. A state that a clock which erred has left more than 5 s ahead is told as it is: `check_n` heals it first.
     #[inline]
     pub fn peek(&self, n: u64) -> Decision {
         self.peek_at(self.clock.now(), n)

@@ -185,6 +185,17 @@ fn an_overflow_with_a_quota_that_cannot_be_represented_is_refused() {
     );
 }
 
+#[test]
+fn of_several_mistakes_build_and_memory_bytes_tell_the_same() {
+    let keyed = |keys| {
+        let overflow = Overflow::Shared(nanos(1, 0));
+        SlidingLog::new(nanos(LOG_LIMIT_MAX + 1, 1)).keyed::<u64>(keys).overflow(overflow)
+    };
+    for keys in [0, 1] {
+        assert_eq!(keyed(keys).memory_bytes().err(), keyed(keys).build().err());
+    }
+}
+
 /// A number of any magnitude.
 fn magnitude() -> impl Strategy<Value = u64> {
     (any::<u64>(), 0..64_u32).prop_map(|(value, shift)| value >> shift)

@@ -357,3 +357,16 @@ fn retry_after_in_whole_seconds_is_rounded_up() {
     let denied = limiter.check().into_result().expect_err("there is no token");
     assert_eq!(denied.retry_after_secs(), Some(1));
 }
+
+#[test]
+fn peek_at_a_state_that_erred_ahead_tells_it_as_it_is() {
+    let clock = ManualClock::new();
+    let limiter = FixedWindow::new(Quota::new(10, Duration::from_secs(10))).clock(clock.clone());
+    let limiter = limiter.build().expect("the configuration is legal");
+    clock.advance(Duration::from_secs(3600));
+    assert!(limiter.check().is_allowed());
+    clock.set(Instant::ORIGIN);
+    assert_eq!(limiter.peek(1).outcome(), Outcome::Allowed);
+    assert_eq!(limiter.check().outcome(), Outcome::Denied, "healed first");
+    assert_eq!(limiter.peek(1).outcome(), Outcome::Denied);
+}

@@ -133,8 +133,7 @@ impl Input {
             Ok(bytes) => bytes,
             Err(error) => {
                 assert!(!error.to_string().is_empty());
-                // Which of several mistakes is told may differ.
-                assert!(keyed.build().is_err());
+                assert_eq!(keyed.build().err(), Some(error));
                 return direct.map(|_| ());
             }
         };

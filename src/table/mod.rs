@@ -89,10 +89,6 @@ impl<P: Policy> Table<P> {
         Words::bytes(Self::words(policy, shape))
     }
 
-    pub(crate) fn bytes(&self) -> u128 {
-        Self::memory_bytes(&self.policy, self.shape)
-    }
-
     #[inline]
     pub(crate) fn policy(&self) -> &P {
         &self.policy
@@ -265,8 +261,8 @@ impl<P: Policy> Table<P> {
 mod tests {
     use super::*;
     use crate::algorithm::{Algorithm, Tag, Word};
-    use crate::sync::Ordering;
-    use crate::{Instant, ManualClock, Quota, SlidingLog, TokenBucket};
+    use crate::sync::{AtomicU64, Ordering};
+    use crate::{FixedWindow, Instant, ManualClock, Quota, SlidingCounter, SlidingLog, TokenBucket};
 
     const KEYS: usize = 50_000;
     const DAY: u64 = 86_400_000_000_000;
@@ -322,13 +318,45 @@ mod tests {
     }
 
     #[test]
+    fn refusal_by_a_limit_leaves_every_word_as_it_was() {
+        fn test<A: Algorithm>(algorithm: &A) {
+            let policy = algorithm.keyed_policy(&ManualClock::new()).expect("a quota that fits");
+            let table = Table::new(policy, 8).expect("a table that fits");
+            let limit = policy.limit();
+            for (number, now) in [(0, 5), (1, DAY + 5), (2, DAY + 5)] {
+                let mut readings = Readings::<ManualClock>::given(Instant::from_nanos(now));
+                assert!(
+                    table.charge(key(number), &mut readings, limit).is_ok_and(|answer| answer.is_allowed())
+                );
+            }
+            let words = || {
+                let words = Table::words(&policy, table.shape).try_into().expect("a table that fits");
+                // ORDERING: Relaxed: one thread.
+                let load = |word: &AtomicU64| word.load(Ordering::Relaxed);
+                table.words.get(0, words).iter().map(load).collect::<Vec<_>>()
+            };
+            let before = words();
+            for (number, now, cost) in [(1, DAY + 5, 1), (2, DAY + 6, limit), (1, 5, 1), (2, DAY, limit + 1)]
+            {
+                let mut readings = Readings::<ManualClock>::given(Instant::from_nanos(now));
+                let refused = table.charge(key(number), &mut readings, cost);
+                assert!(refused.is_ok_and(|answer| !answer.is_allowed()));
+            }
+            assert_eq!(words(), before);
+        }
+        test(&TokenBucket::new(Quota::per_day(3)));
+        test(&FixedWindow::new(Quota::per_day(3)));
+        test(&SlidingCounter::new(Quota::per_day(3)));
+        test(&SlidingLog::new(Quota::per_day(3)));
+    }
+
+    #[test]
     fn the_bytes_of_a_table_are_told_before_it_is_built() {
         let policy =
             SlidingLog::new(Quota::per_day(10)).policy(&ManualClock::new()).expect("a quota that fits");
-        let table = Table::new(policy, 1000).expect("a table that fits");
         // 364 lines of 4 slots of 2 + 11 words, 23 guards of 2, and 7 words to align them.
         let words = 364 * 4 * 13 + 23 * 2 + 7;
-        assert_eq!((table.bytes(), Table::bytes_for(&policy, 1000)), (8 * words, Ok(8 * words)));
+        assert_eq!(Table::bytes_for(&policy, 1000), Ok(8 * words));
     }
 
     #[test]
