@@ -9,9 +9,10 @@ use std::collections::HashSet;
 use std::fmt;
 
 use oracle::grants::{self, Grant, assert_bounded};
+use oracle::vectors::Rule;
 use tollgate::Outcome;
 
-use crate::key_state::{KeyState, Semantics};
+use crate::key_state::{KeyState, Others, Semantics};
 use crate::plan::{Face, Plan, Verb};
 use crate::record::Call;
 
@@ -31,7 +32,7 @@ pub fn explain(plan: &Plan, horizon: u64, calls: &[Call]) -> Result<(), Box<Unex
     keys.dedup();
     for key in keys {
         let of_key: Vec<_> = calls.iter().filter(|call| call.request.key == key).collect();
-        let search = Search::new(semantics, &of_key, calls);
+        let search = Search::new(semantics, plan, &of_key, calls);
         if !search.run() {
             let mut calls: Vec<_> = of_key.into_iter().cloned().collect();
             calls.sort_by_key(|call| call.invoked);
@@ -53,7 +54,7 @@ pub fn assert_windows(plan: &Plan, calls: &[Call]) {
         };
         let grant = |call: &Call| Grant {
             from: call.readings.iter().copied().min().unwrap_or(0),
-            to: known(call, calls).last().copied().unwrap_or(u64::MAX),
+            to: known(call, calls.iter()).last().copied().unwrap_or(u64::MAX),
             permits: call.request.cost,
         };
         let mut grants: Vec<_> = calls.iter().filter(is_grant).map(grant).collect();
@@ -61,9 +62,14 @@ pub fn assert_windows(plan: &Plan, calls: &[Call]) {
     }
 }
 
-/// The readings of all calls that began before this one ended, in order.
-fn known(call: &Call, calls: &[Call]) -> Vec<u64> {
-    let begun = calls.iter().filter(|other| other.invoked <= call.returned);
+/// Slots that were never charged are recycled as of this much before the reading; in ns.
+const SLACK: u64 = 5_000_000_000;
+/// While no more keys than this have slots, or threads hold them, there is room for all.
+const LINE_SLOTS: u64 = 4;
+
+/// The readings of calls that began before this one ended, in order.
+fn known<'c>(call: &Call, calls: impl Iterator<Item = &'c Call>) -> Vec<u64> {
+    let begun = calls.filter(|other| other.invoked <= call.returned);
     let mut readings: Vec<_> = begun.flat_map(|other| other.readings.iter().copied()).collect();
     readings.sort_unstable();
     readings.dedup();
@@ -73,8 +79,8 @@ fn known(call: &Call, calls: &[Call]) -> Vec<u64> {
 struct Search<'h> {
     semantics: Semantics,
     calls: &'h [&'h Call],
-    /// For each call what [`known`] tells.
-    readings: Vec<Vec<u64>>,
+    /// For each call what others may have done.
+    others: Vec<Others>,
     /// For each call those that it comes after, as a mask.
     after: Vec<u32>,
     /// What was looked at: the calls taken, as a mask, and the state they left.
@@ -82,8 +88,27 @@ struct Search<'h> {
 }
 
 impl<'h> Search<'h> {
-    fn new(semantics: Semantics, calls: &'h [&'h Call], all: &[Call]) -> Self {
-        let readings = calls.iter().map(|call| known(call, all)).collect();
+    fn new(semantics: Semantics, plan: &Plan, calls: &'h [&'h Call], all: &[Call]) -> Self {
+        let charging = || all.iter().filter(|call| semantics.charges(call));
+        let are_crowded = match plan.face {
+            Face::Direct => false,
+            Face::Keyed { fillers, .. } => {
+                let distinct = |of: fn(&Call) -> u64| charging().map(of).collect::<HashSet<_>>().len() as u64;
+                fillers + distinct(|call| call.request.key) + distinct(|call| call.thread as u64) > LINE_SLOTS
+            }
+        };
+        let is_counter = matches!(plan.rule, Rule::SlidingCounter { .. });
+        let others = |call: &&Call| {
+            let recyclings = known(call, charging().filter(|_| are_crowded));
+            let mut recyclings: Vec<_> = recyclings
+                .iter()
+                .flat_map(|reading| [Some(*reading), reading.checked_sub(SLACK)])
+                .flatten()
+                .collect();
+            recyclings.sort_unstable();
+            let of_key = charging().filter(|other| is_counter && other.request.key == call.request.key);
+            Others { are_crowded, recyclings, rollovers: known(call, of_key) }
+        };
         let precedes = |(at, first): (usize, &&Call), (then, second): (usize, &&Call)| {
             // Calls of one thread are in order, whatever the witness's instants tell.
             first.returned < second.invoked || first.thread == second.thread && at < then
@@ -92,8 +117,9 @@ impl<'h> Search<'h> {
             let first = calls.iter().enumerate();
             first.filter(|first| precedes(*first, second)).map(|(at, _)| 1 << at).sum()
         };
+        let others = calls.iter().map(others).collect();
         let after = calls.iter().enumerate().map(mask).collect();
-        Self { semantics, calls, readings, after, seen: HashSet::new() }
+        Self { semantics, calls, others, after, seen: HashSet::new() }
     }
 
     fn run(mut self) -> bool {
@@ -110,7 +136,7 @@ impl<'h> Search<'h> {
             if taken & 1 << at != 0 || self.after[at] & !taken != 0 {
                 continue;
             }
-            for next in self.semantics.after(state, self.calls[at], &self.readings[at]) {
+            for next in self.semantics.after(state, self.calls[at], &self.others[at]) {
                 let taken = taken | 1 << at;
                 if self.seen.insert((taken, next.clone())) && self.explains(taken, &next) {
                     return true;

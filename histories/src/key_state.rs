@@ -10,20 +10,34 @@
 //!   seen before it is charged.
 //! - A log that was about to be recycled, and was charged instead, has recorded the time all the same.
 //!
-//! All these times are readings of some call that began before this one ended, and later than this one's own.
+//! All these times are readings of some call that charges, and began before this one ended: see [`Others`].
 
 use oracle::reference::Reference;
 use oracle::vectors::Rule;
-use tollgate::Outcome;
 
 use crate::plan::Verb;
 use crate::record::Call;
 
-/// Slots that were never charged are recycled as of this much before the reading; in ns.
-const SLACK: u64 = 5_000_000_000;
+/// The state of one key.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum KeyState {
+    /// It has no slot, and is as good as new since then.
+    New {
+        since: u64,
+    },
+    Charged(Reference),
+}
 
-/// `None`: the key has no slot, and is as good as new.
-pub type KeyState = Option<Reference>;
+/// What other calls may have done by the end of one.
+#[derive(Debug, Clone, Default)]
+pub struct Others {
+    /// Whether there are so many keys that slots may have been wanting.
+    pub are_crowded: bool,
+    /// As of when they may have recycled slots, if they are so many.
+    pub recyclings: Vec<u64>,
+    /// When they may have moved this key's counter on.
+    pub rollovers: Vec<u64>,
+}
 
 /// What is the same for all calls.
 #[derive(Debug, Clone, Copy)]
@@ -36,37 +50,42 @@ pub struct Semantics {
 impl Semantics {
     /// The state of a key before the first call.
     pub fn initial(&self) -> KeyState {
-        (!self.is_keyed).then(|| Reference::new(self.rule, self.horizon))
+        if self.is_keyed {
+            KeyState::New { since: 0 }
+        } else {
+            KeyState::Charged(Reference::new(self.rule, self.horizon))
+        }
+    }
+
+    /// Whether the call charges if it can; what does not, finds no slot for a key that has none.
+    pub fn charges(&self, call: &Call) -> bool {
+        let cost = call.request.cost;
+        call.request.verb != Verb::Peek && 0 < cost && cost <= self.rule.limit()
     }
 
     /// The states that the key may be in after a call which was answered as recorded; none if the answer cannot be
-    /// explained. `readings` are those of all calls that began before this one ended.
-    pub fn after(&self, state: &KeyState, call: &Call, readings: &[u64]) -> Vec<KeyState> {
-        let mut after = Vec::new();
-        let mut add = |state: KeyState| {
-            if !after.contains(&state) {
-                after.push(state);
-            }
-        };
+    /// explained.
+    pub fn after(&self, state: &KeyState, call: &Call, others: &Others) -> Vec<KeyState> {
+        let (cost, charges) = (call.request.cost, self.charges(call));
         let Some(answer) = call.answer else {
-            let may_be_new =
-                state.as_ref().is_none_or(|state| recyclings(readings).any(|at| state.is_stale(at)));
-            if may_be_new {
-                add(None);
-            }
-            return after;
+            let is_possible = self.is_keyed && charges && others.are_crowded;
+            return Self::new_since(state, others)
+                .filter(|_| is_possible)
+                .map(|since| KeyState::New { since })
+                .into_iter()
+                .collect();
         };
-        let cost = call.request.cost;
-        let charges = call.request.verb != Verb::Peek && cost > 0 && answer.outcome != Outcome::TooLarge;
+        let mut after = Vec::new();
         for &reading in &call.readings {
-            for before in self.before(state, reading, readings, charges) {
-                if charges {
-                    let mut next = before;
-                    if next.call(reading, cost) == answer {
-                        add(Some(next));
+            for mut before in self.before(state, reading, others, charges) {
+                if !charges {
+                    if before.peek(reading, cost) == answer {
+                        after.push(state.clone());
                     }
-                } else if before.peek(reading, cost) == answer {
-                    add(state.clone());
+                    continue;
+                }
+                if before.call(reading, cost) == answer {
+                    after.push(KeyState::Charged(before));
                 }
             }
         }
@@ -74,26 +93,32 @@ impl Semantics {
     }
 
     /// The states that a call at this reading may find.
-    fn before(&self, state: &KeyState, reading: u64, readings: &[u64], charges: bool) -> Vec<Reference> {
-        let later = || recyclings(readings).filter(|at| *at > reading);
-        let mut before: Vec<_> = state.iter().cloned().collect();
-        if self.is_keyed || matches!(self.rule, Rule::SlidingCounter { .. }) {
-            before.extend(state.iter().flat_map(|state| later().filter_map(|at| state.recorded(at))));
+    fn before(&self, state: &KeyState, reading: u64, others: &Others, charges: bool) -> Vec<Reference> {
+        let mut before = Vec::new();
+        if let KeyState::Charged(state) = state {
+            before.push(state.clone());
         }
-        if !self.is_keyed {
-            return before;
+        if let Some(since) = Self::new_since(state, others) {
+            let fresh = |since| Reference::fresh(self.rule, self.horizon, since);
+            // What charges nothing finds no slot, and tells what a new key would be told at any time.
+            before.push(fresh(if charges { since } else { 0 }));
+            let later = others.recyclings.iter().filter(|at| **at > reading && **at > since);
+            before.extend(later.map(|at| fresh(*at)));
         }
-        let fresh = |since| Reference::fresh(self.rule, self.horizon, since);
-        let may_be_new_at = |at| state.as_ref().is_none_or(|state| state.is_stale(at));
-        if state.is_none() || !charges && recyclings(readings).any(may_be_new_at) {
-            before.push(fresh(0));
-        }
-        before.extend(later().filter(|at| may_be_new_at(*at)).map(fresh));
+        let is_log = matches!(self.rule, Rule::SlidingLog { .. });
+        let others = if is_log { &others.recyclings } else { &others.rollovers };
+        let later = others.iter().filter(|at| **at > reading);
+        let recorded = later.flat_map(|at| before.iter().filter_map(|state| state.recorded(*at)));
+        let recorded: Vec<_> = recorded.collect();
+        before.extend(recorded);
         before
     }
-}
 
-/// The times as of which slots may have been recycled.
-fn recyclings(readings: &[u64]) -> impl Iterator<Item = u64> {
-    readings.iter().flat_map(|reading| [Some(*reading), reading.checked_sub(SLACK)]).flatten()
+    /// Since when a key is as good as new and may be without a slot.
+    fn new_since(state: &KeyState, others: &Others) -> Option<u64> {
+        match state {
+            KeyState::New { since } => Some(*since),
+            KeyState::Charged(state) => others.recyclings.iter().copied().find(|at| state.is_stale(*at)),
+        }
+    }
 }

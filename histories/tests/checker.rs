@@ -7,7 +7,9 @@ use oracle::vectors::{Answer, Rule};
 use tollgate::Outcome::{self, Allowed, Denied};
 
 const WINDOW: Rule = Rule::FixedWindow { limit: 2, period: 100 };
+/// With room for all keys, and with none.
 const KEYED: Face = Face::Keyed { declared: 1, fillers: 0, hasher: [0, 0] };
+const CROWDED: Face = Face::Keyed { declared: 1, fillers: 4, hasher: [0, 0] };
 
 fn plan(rule: Rule, face: Face) -> Plan {
     Plan { rule, face, threads: vec![], ticks: vec![] }
@@ -25,6 +27,14 @@ fn told(outcome: Outcome, remaining: u64, retry: u64, reset: u64) -> Answer {
 
 fn is_explained(rule: Rule, face: Face, calls: &[Call]) -> bool {
     explain(&plan(rule, face), u64::MAX, calls).is_ok()
+}
+
+fn no_slot(instants: (u64, u64), reading: u64) -> Call {
+    Call { answer: None, ..call(instants, reading, told(Denied, 0, 0, 0)) }
+}
+
+fn of_another_key(call: Call) -> Call {
+    Call { request: Request { key: 1, ..call.request }, ..call }
 }
 
 /// Each by a thread of its own: their order is that of the instants alone.
@@ -94,10 +104,20 @@ fn any_reading_of_the_call_may_explain_it_and_no_other() {
 #[test]
 fn key_with_a_state_that_counts_is_never_without_a_slot() {
     let charged = call((0, 1), 10, told(Allowed, 1, 0, 90));
-    let without = |reading| Call { answer: None, ..call((2, 3), reading, told(Denied, 0, 0, 0)) };
-    assert!(is_explained(WINDOW, KEYED, &[without(20)]));
-    assert!(!is_explained(WINDOW, KEYED, &[charged.clone(), without(20)]));
-    assert!(is_explained(WINDOW, KEYED, &[charged, without(100)]), "its window has passed");
+    assert!(is_explained(WINDOW, CROWDED, &[no_slot((2, 3), 20)]));
+    assert!(!is_explained(WINDOW, CROWDED, &[charged.clone(), no_slot((2, 3), 20)]));
+    assert!(is_explained(WINDOW, CROWDED, &[charged, no_slot((2, 3), 100)]), "its window has passed");
+}
+
+#[test]
+fn only_charges_of_crowded_tables_find_no_slot() {
+    assert!(!is_explained(WINDOW, KEYED, &[no_slot((0, 1), 10)]));
+    assert!(!is_explained(WINDOW, Face::Direct, &[no_slot((0, 1), 100)]));
+    for (verb, cost) in [(Verb::Peek, 1), (Verb::Check, 0), (Verb::Check, 3)] {
+        let mut call = no_slot((0, 1), 10);
+        call.request = Request { verb, cost, ..call.request };
+        assert!(!is_explained(WINDOW, CROWDED, &[call]), "{verb:?} {cost}");
+    }
 }
 
 #[test]
@@ -105,11 +125,54 @@ fn recycled_key_is_fresh_as_of_a_reading_that_was_taken_and_no_later_one() {
     let bucket = Rule::TokenBucket { capacity: 2, limit: 1, period: 10 };
     // Of a key without a slot, seen 5 ns before it is full.
     let late = call((0, 9), 10, told(Allowed, 0, 0, 15));
-    let mut passer_by = call((1, 2), 15, told(Allowed, 1, 0, 10));
-    passer_by.request.key = 1;
-    assert!(!is_explained(bucket, KEYED, std::slice::from_ref(&late)));
-    assert!(!is_explained(bucket, Face::Direct, &by_threads([late.clone(), passer_by.clone()])));
-    assert!(is_explained(bucket, KEYED, &by_threads([late, passer_by])));
+    let passer_by = of_another_key(call((1, 2), 15, told(Allowed, 1, 0, 10)));
+    assert!(!is_explained(bucket, CROWDED, std::slice::from_ref(&late)));
+    let calls = by_threads([late, passer_by]);
+    assert!(!is_explained(bucket, Face::Direct, &calls));
+    assert!(!is_explained(bucket, KEYED, &calls), "nobody needed its slot");
+    assert!(is_explained(bucket, CROWDED, &calls));
+}
+
+#[test]
+fn key_that_lost_its_slot_does_not_come_back_in_a_window_it_has_spent() {
+    let calls = |late| {
+        by_threads([
+            call((1, 2), 10, told(Allowed, 1, 0, 90)),
+            call((3, 4), 10, told(Allowed, 0, 0, 90)),
+            no_slot((5, 6), 100),
+            // Its reading was taken at the start.
+            call((0, 8), 20, late),
+        ])
+    };
+    assert!(!is_explained(WINDOW, CROWDED, &calls(told(Allowed, 1, 0, 80))));
+    assert!(is_explained(WINDOW, CROWDED, &calls(told(Allowed, 1, 0, 180))));
+}
+
+#[test]
+fn call_that_charges_nothing_recycles_nothing_and_moves_no_time() {
+    let peek = |reading| {
+        let peek = call((0, 99), reading, told(Allowed, 2, 0, 0));
+        Call { request: Request { verb: Verb::Peek, ..peek.request }, ..peek }
+    };
+    let spent = [
+        of_another_key(peek(100)),
+        call((1, 2), 10, told(Allowed, 1, 0, 90)),
+        call((3, 4), 10, told(Allowed, 0, 0, 90)),
+        call((5, 6), 20, told(Allowed, 1, 0, 180)),
+    ];
+    assert!(!is_explained(WINDOW, CROWDED, &by_threads(spent)));
+    let log = Rule::SlidingLog { limit: 2, period: 100 };
+    let logged = [
+        of_another_key(peek(106)),
+        call((1, 2), 5, told(Allowed, 1, 0, 100)),
+        call((3, 4), 50, told(Allowed, 0, 0, 100)),
+        call((5, 6), 60, told(Allowed, 0, 0, 146)),
+    ];
+    assert!(!is_explained(log, CROWDED, &by_threads(logged)));
+    let counter = Rule::SlidingCounter { limit: 2, period: 100 };
+    let rolled =
+        [peek(150), call((1, 2), 10, told(Allowed, 1, 0, 91)), call((3, 4), 20, told(Allowed, 0, 0, 181))];
+    assert!(!is_explained(counter, Face::Direct, &by_threads(rolled)));
 }
 
 #[test]

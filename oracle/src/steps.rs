@@ -69,12 +69,7 @@ pub struct Walk {
 
 impl Walk {
     pub fn new(rule: Rule, horizon: u64) -> Self {
-        let (limit, period) = match rule {
-            Rule::TokenBucket { capacity, period, .. } => (capacity, period),
-            Rule::FixedWindow { limit, period }
-            | Rule::SlidingCounter { limit, period }
-            | Rule::SlidingLog { limit, period } => (limit, period),
-        };
+        let (limit, period) = (rule.limit(), rule.period());
         Self { limit, period, horizon, now: 0, last: None }
     }
 

@@ -99,6 +99,25 @@ impl<'t> Vector<'t> {
 }
 
 impl Rule {
+    /// The most permits one call can be granted.
+    pub fn limit(self) -> u64 {
+        match self {
+            Self::TokenBucket { capacity: limit, .. }
+            | Self::FixedWindow { limit, .. }
+            | Self::SlidingCounter { limit, .. }
+            | Self::SlidingLog { limit, .. } => limit,
+        }
+    }
+
+    pub fn period(self) -> u64 {
+        match self {
+            Self::TokenBucket { period, .. }
+            | Self::FixedWindow { period, .. }
+            | Self::SlidingCounter { period, .. }
+            | Self::SlidingLog { period, .. } => period,
+        }
+    }
+
     fn parse<'t>(words: &mut impl Iterator<Item = &'t str>) -> Result<Self, String> {
         let algorithm = next(words, "the algorithm")?;
         if algorithm == "tb" {
