@@ -12,4 +12,5 @@ cargo test --test stress -- --ignored --nocapture
 TOLLGATE_HISTORIES=1300000 TOLLGATE_SEED=$RANDOM ci/histories.sh
 LOOM_MAX_PREEMPTIONS=3 ci/loom.sh
 ci/fuzz.sh 3600
+ci/mutants.sh
 echo "== deep checks passed: $SECONDS s"

@@ -122,7 +122,7 @@ pub(super) mod tests {
     use core::time::Duration;
 
     use super::*;
-    use crate::algorithm::{Algorithm, TIME_MAX};
+    use crate::algorithm::{Algorithm, SLACK_NANOS, TIME_MAX, Tag};
     use crate::{FixedWindow, ManualClock, Quota, SlidingCounter, SlidingLog, TokenBucket};
 
     /// One state under its policy, and what is done to it step by step.
@@ -263,5 +263,74 @@ pub(super) mod tests {
         has_the_other_quota_alone(&FixedWindow::new(quota(7, 100)), 7);
         has_the_other_quota_alone(&SlidingCounter::new(quota(7, 100)), 7);
         has_the_other_quota_alone(&SlidingLog::new(quota(7, 100)), 7);
+    }
+
+    fn has_the_words_it_asks_for<A: Algorithm>(algorithm: &A, words: usize) {
+        let lone = Lone::new(algorithm);
+        assert_eq!((lone.policy.extra_words(), lone.state().extra.len()), (words, words));
+    }
+
+    #[test]
+    fn a_state_has_as_many_other_words_as_its_policy_asks_for() {
+        has_the_words_it_asks_for(&TokenBucket::new(quota(5, 100)), 0);
+        has_the_words_it_asks_for(&FixedWindow::new(quota(5, 100)), 0);
+        has_the_words_it_asks_for(&SlidingCounter::new(quota(5, 100)), 1);
+        has_the_words_it_asks_for(&SlidingLog::new(quota(5, 100)), 6);
+    }
+
+    fn is_charged_as_of_its_stamp<A: Algorithm>(algorithm: &A) {
+        const STAMP: u64 = 12_345;
+        let (stamped, late) = (Lone::new(algorithm), Lone::new(algorithm));
+        let limit = late.policy.limit();
+        let stamp = |value, newest| stamped.policy.prepare(stamped.state(), value, newest);
+        let value = stamp(stamp(stamp(0, STAMP - 500), STAMP), STAMP - 300);
+        stamped.state().exchange(stamped.word(), Word::new(Tag::Newborn, value)).expect("nobody else writes");
+        assert_eq!(
+            (stamped.stale(STAMP), stamped.ask(STAMP, limit, Intent::Peek)),
+            (None, Ok(Outcome::Allowed))
+        );
+        late.charge(STAMP, 1);
+        stamped.charge(STAMP - 250, 1);
+        assert_eq!(stamped.stale_at(), late.stale_at());
+        for now in (STAMP..STAMP + 300).step_by(10) {
+            let (answer, expected) =
+                (stamped.ask(now, limit, Intent::Peek), late.ask(now, limit, Intent::Peek));
+            assert_eq!(answer, expected, "at {now}, {algorithm:?}");
+        }
+    }
+
+    #[test]
+    fn a_state_fresh_as_of_a_later_time_than_the_reading_is_charged_as_of_that_time() {
+        is_charged_as_of_its_stamp(&TokenBucket::new(quota(1, 10)).burst(30));
+        is_charged_as_of_its_stamp(&FixedWindow::new(quota(5, 100)));
+        is_charged_as_of_its_stamp(&SlidingCounter::new(quota(5, 100)));
+        is_charged_as_of_its_stamp(&SlidingLog::new(quota(5, 100)));
+    }
+
+    /// `now` is a multiple of the period, and so is the slack.
+    fn is_healed_to_the_edge<A: Algorithm>(algorithm: &A, now: u64) {
+        let lone = Lone::new(algorithm);
+        let spent = now + SLACK_NANOS;
+        lone.charge(spent, lone.policy.limit());
+        assert!(!lone.is_ahead(now) && lone.is_ahead(now - 1));
+        assert_eq!(lone.ask(now, 1, Intent::Charge), Ok(Outcome::Denied));
+        assert_eq!(lone.ask(now - 1, 1, Intent::Charge), Err(Retry::Ahead));
+        for intent in [Intent::ChargeAt, Intent::Peek] {
+            assert_eq!(lone.ask(now - 1, 1, intent), Ok(Outcome::Denied), "{intent:?}");
+        }
+        let earlier = now - 1000;
+        lone.heal(earlier);
+        assert!(!lone.is_ahead(earlier) && lone.is_ahead(earlier - 1));
+        assert_eq!(lone.ask(earlier + SLACK_NANOS, 1, Intent::Charge), Ok(Outcome::Denied));
+    }
+
+    #[test]
+    fn a_state_further_ahead_than_the_slack_is_healed_to_spent_as_of_the_slack_from_now() {
+        for now in [2000, 10_000_000_000] {
+            is_healed_to_the_edge(&TokenBucket::new(quota(5, 100)), now);
+            is_healed_to_the_edge(&FixedWindow::new(quota(5, 100)), now);
+            is_healed_to_the_edge(&SlidingCounter::new(quota(5, 100)), now);
+            is_healed_to_the_edge(&SlidingLog::new(quota(5, 100)), now);
+        }
     }
 }

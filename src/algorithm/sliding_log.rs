@@ -416,4 +416,45 @@ mod tests {
             assert_eq!(log.stale_at(), stale_at);
         }
     }
+
+    #[test]
+    fn a_log_that_is_being_healed_is_not_ahead_and_one_that_moved_on_is_not() {
+        let now = 1 << 40;
+        let (log, healed) = (log(1), log(1));
+        for log in [&log, &healed] {
+            log.charge(now + SLACK_NANOS + 5, 1);
+        }
+        healed.heal(now);
+        // A claim that heals, whose healer was stopped before it entered anything.
+        let before = log.word();
+        log.state().exchange(before, healed.word()).expect("nobody else claims");
+        let is_ahead = |word| log.policy.is_ahead(log.state(), word, now);
+        assert!(!is_ahead(log.word()));
+        // That entered it; whoever still has the word before finds a slot of the next lap.
+        assert!(!is_ahead(before));
+    }
+
+    fn view(log: &Lone<SlidingLogPolicy>, now: u64) -> SlidingLogView {
+        let answer = log.policy.attempt(log.state(), log.word(), now, 1, Intent::Peek);
+        answer.expect("nobody else charges").view
+    }
+
+    #[test]
+    fn an_older_reading_does_not_wait_for_entries_that_have_left_for_good() {
+        let log = log(1);
+        log.charge(5, 1);
+        assert_eq!(view(&log, 5).reset_after(), Some(PERIOD));
+        log.policy.seal(log.state(), 5 + PERIOD);
+        assert_eq!(view(&log, 5).reset_after(), Some(0));
+    }
+
+    #[test]
+    fn a_wait_ends_at_the_last_time_at_most() {
+        for (charged, wait) in [(TIME_MAX - PERIOD, Some(PERIOD)), (TIME_MAX - PERIOD + 1, None)] {
+            let log = log(1);
+            log.charge(charged, 1);
+            let refused = view(&log, charged);
+            assert_eq!((refused.retry_after(), refused.reset_after()), (wait, wait));
+        }
+    }
 }

@@ -157,12 +157,16 @@ mod tests {
         let last = windows.index(u64::MAX);
         assert_eq!(windows.latest(last, u64::MAX), last);
         assert!(windows.elapsed(last, u64::MAX) < windows.period);
+        let windows = self::windows(1 << 30, 1_000_000_000);
+        assert_eq!(windows.elapsed(windows.index(TIME_MAX), TIME_MAX), windows.period - 1);
     }
 
     #[test]
     fn a_limit_that_leaves_the_index_less_than_30_years_is_refused_with_the_bound() {
         let build = |limit| Windows::new(Quota::per_second(limit), 0);
         let Err(BuildError::LimitTooLarge { max, .. }) = build(u64::MAX) else { panic!("refused") };
+        // 30 years of seconds, and one, take 30 bits of 61.
+        assert_eq!(max, (1 << 31) - 1);
         assert!(build(max).is_ok());
         assert_eq!(build(max + 1).err(), Some(BuildError::LimitTooLarge { limit: max + 1, max }));
         assert!(build(max).is_ok_and(|windows| windows.end_of_time() >= HORIZON_MIN_NANOS));

@@ -298,6 +298,8 @@ mod tests {
                 let time = layout.span() * 5 + 123_456_789;
                 let head = layout.head(layout.pack(time, position));
                 assert_eq!(head, Head { time_bits: time % layout.span(), position });
+                let dated = layout.head(layout.dated(head, 77));
+                assert_eq!(dated, Head { time_bits: 77, position });
             }
         }
     }
@@ -429,16 +431,21 @@ mod tests {
     }
 
     /// Does `check` to a log whose claimant was stopped at any slot, and to one whose claimant was not: for all places
-    /// in small rings, with a claim `gap` after the entry before.
-    fn for_each_stopped_claim(gap: impl Fn(Layout) -> u64, check: impl Fn(&Log, &Log, u64)) {
+    /// in small rings, with entries `spacing` apart and a claim `gap` after the last.
+    fn for_each_stopped_claim(
+        spacing: fn(Layout) -> u64,
+        gap: fn(Layout) -> u64,
+        check: impl Fn(&Log, &Log, u64),
+    ) {
         for limit in 1..=5 {
+            let layout = layout(limit);
             for before in 1..=2 * limit {
+                let times = || (1..=before).map(|number| number * spacing(layout));
+                let time = before * spacing(layout) + gap(layout);
                 for (cost, entered) in
                     (1..=limit).flat_map(|cost| (0..=cost).map(move |entered| (cost, entered)))
                 {
-                    let times = || (1..=before).map(|number| number * 1000);
                     let (stopped, whole) = (Log::new(limit, times()), Log::new(limit, times()));
-                    let time = before * 1000 + gap(stopped.layout);
                     stopped.claim_and_stop(time, cost, entered);
                     whole.claim(time, cost);
                     check(&stopped, &whole, time);
@@ -449,9 +456,10 @@ mod tests {
 
     #[test]
     fn a_claim_stopped_anywhere_is_entered_as_its_claimant_would_have() {
+        let spacings: [fn(Layout) -> u64; 2] = [|_| 1000, |layout| layout.span() / 2];
         let gaps: [fn(Layout) -> u64; 4] = [|_| 0, |_| 1, |layout| layout.span() / 8, Layout::gap_max];
-        for gap in gaps {
-            for_each_stopped_claim(gap, |stopped, whole, time| {
+        for (spacing, gap) in spacings.into_iter().flat_map(|spacing| gaps.map(|gap| (spacing, gap))) {
+            for_each_stopped_claim(spacing, gap, |stopped, whole, time| {
                 assert_eq!(stopped.settle(0), Ok(Some(time)));
                 assert_eq!(stopped.slots(), whole.slots());
             });
@@ -459,11 +467,12 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_after_whole_spans_is_dated_from_born_though_another_thread_raised_it_further() {
+    fn a_claim_after_a_whole_span_is_dated_from_born_though_another_thread_raised_it_further() {
         for_each_stopped_claim(
+            |_| 1000,
             |layout| layout.span() + 77,
             |stopped, whole, time| {
-                let raised = time + stopped.layout.apart_max();
+                let raised = time + stopped.layout.span() / 4;
                 assert_eq!(stopped.settle(raised), Ok(Some(time)));
                 assert_eq!(stopped.slots(), whole.slots());
             },
