@@ -10,7 +10,7 @@ PROPTEST_CASES=200000 TOLLGATE_TABLE_KEYS=2000000 cargo test --test table
 TOLLGATE_STRESS_SECONDS=60 cargo test --test stress
 cargo test --test stress -- --ignored --nocapture
 TOLLGATE_HISTORIES=1300000 TOLLGATE_SEED=$RANDOM ci/histories.sh
-LOOM_MAX_PREEMPTIONS=3 ci/loom.sh
+LOOM_MORE_PREEMPTIONS=1 ci/loom.sh
 ci/fuzz.sh 3600
 ci/mutants.sh
 echo "== deep checks passed: $SECONDS s"

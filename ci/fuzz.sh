@@ -32,7 +32,8 @@ cargo fuzz build "${options[@]}"
 if (($# > 1)); then
     targets=("${@:2}")
 else
-    mapfile -t targets < <(cargo fuzz list)
+    listed=$(cargo fuzz list)
+    mapfile -t targets <<<"$listed"
 fi
 
 logs=$(mktemp -d)

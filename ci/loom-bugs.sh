@@ -77,6 +77,10 @@ if (($# == 0)); then
     done < <(sed -E '/^[[:space:]]*(#|$)/d; s/[[:space:]]*\|.*//' loom-tests/MODELS)
 fi
 
+if ((count == 0)); then
+    fail "$*" "no bug has that in its name"
+fi
+
 echo
 echo "loom-bugs: $count bugs, $SECONDS s"
 exit "$failed"

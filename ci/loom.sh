@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Explores the models of loom-tests: all of them, or those whose file::test contains one of the arguments.
 # Fails if a model fails, if one listed in loom-tests/MODELS did not run, and if one that ran is not listed.
-# LOOM_MAX_PREEMPTIONS replaces every model's bound, to look deeper by hand.
+# LOOM_MORE_PREEMPTIONS is added to every model's bound, to look deeper.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -39,9 +39,9 @@ else
     done
 fi
 
-# The bound counts as well, unless it was replaced.
+# The bound counts as well, unless more was asked for.
 fields=1,2
-[[ -z ${LOOM_MAX_PREEMPTIONS:-} ]] || fields=1
+[[ -z ${LOOM_MORE_PREEMPTIONS:-} ]] || fields=1
 explored='.*model ([a-z0-9_:]+): ([0-9]+) executions, bound ([0-9]+).*'
 ran=$(sed -nE "s/$explored/\1|\3/p" "$log" | cut -d'|' -f"$fields" | sort)
 expected=$(cut -d'|' -f"$fields" <<<"$expected")

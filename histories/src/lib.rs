@@ -11,6 +11,7 @@
 //! the orderings are strong enough is loom's to show (`loom-tests`), and the processor's, where threads run freely.
 
 #![expect(missing_docs, reason = "not published: where a name says it all, it stands alone")]
+#![expect(clippy::missing_panics_doc, reason = "what must not be told panics")]
 #![expect(clippy::missing_errors_doc, reason = "what cannot be explained is an error")]
 
 pub mod checker;

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use oracle::vectors::Answer;
-use tollgate::{Algorithm, Clock, Decision, Keyed, Limiter};
+use tollgate::{Algorithm, Clock, Decision, Keyed, Limiter, Outcome};
 
 use crate::plan::{Request, Verb};
 
@@ -76,7 +76,13 @@ pub fn record(
         let invoked = witness.instant();
         let decision = subject.ask(*request);
         let returned = witness.instant();
-        let answer = (!decision.overflowed()).then(|| Answer::from(decision));
+        let answer = if decision.overflowed() {
+            let told = (decision.outcome(), decision.remaining());
+            assert_eq!(told, (Outcome::Denied, Some(0)), "a key without a slot: {decision:?}");
+            None
+        } else {
+            Some(Answer::from(decision))
+        };
         Call { thread, request: *request, invoked, returned, readings: witness.readings(), answer }
     };
     requests.iter().map(call).collect()

@@ -1,7 +1,6 @@
 //! What every model needs.
 
 use core::any::type_name;
-use core::num::NonZeroUsize;
 use std::env;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,7 +15,7 @@ const STEPS_MAX: usize = 5_000;
 /// Explores `run` through every schedule with at most `preemptions` preemptions, and prints what that took.
 ///
 /// Call it from the test itself, with a closure written there: the model's name is that of the closure's function.
-/// `LOOM_MAX_PREEMPTIONS` replaces the bound, to look deeper by hand.
+/// `LOOM_MORE_PREEMPTIONS` is added to the bound, to look deeper.
 ///
 /// # Panics
 ///
@@ -24,8 +23,8 @@ const STEPS_MAX: usize = 5_000;
 #[expect(clippy::print_stdout, reason = "ci/loom.sh reads the line")]
 pub fn model<F: Fn() + Send + Sync + 'static>(preemptions: usize, run: F) {
     let name = type_name::<F>().trim_end_matches("::{{closure}}");
-    let deeper = env::var("LOOM_MAX_PREEMPTIONS").ok().and_then(|bound| bound.parse().ok());
-    let preemptions = deeper.map_or(preemptions, NonZeroUsize::get);
+    let more = env::var("LOOM_MORE_PREEMPTIONS");
+    let preemptions = preemptions + more.map_or(0, |more| more.parse().expect("a number of preemptions"));
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(preemptions);
     builder.max_branches = STEPS_MAX;

@@ -91,6 +91,11 @@ impl FixedWindowPolicy {
         now.saturating_add(self.shift)
     }
 
+    /// The value of a state that is fresh as of `stamp`.
+    fn fresh(&self, stamp: u64) -> u64 {
+        self.windows.pack(Window { index: self.windows.index(self.shifted(stamp)), count: 0 })
+    }
+
     #[inline]
     fn window(&self, word: Word) -> Window {
         self.windows.unpack(if word.is_newborn() { self.fresh(word.value()) } else { word.value() })
@@ -135,8 +140,8 @@ impl Policy for FixedWindowPolicy {
         Ok([])
     }
 
-    fn fresh(&self, stamp: u64) -> u64 {
-        self.windows.pack(Window { index: self.windows.index(self.shifted(stamp)), count: 0 })
+    fn initial(&self, _now: u64) -> u64 {
+        self.fresh(0)
     }
 
     fn unknown(&self, now: u64, cost: u64) -> Answer<FixedWindowView> {

@@ -68,13 +68,8 @@ pub trait Policy: Copy + Debug + Send + Sync + 'static {
     /// The other words of a direct limiter's state, fresh.
     fn extra(&self) -> Result<Self::Extra, BuildError>;
 
-    /// The value of the main word of a state that is fresh as of `stamp`.
-    fn fresh(&self, stamp: u64) -> u64;
-
     /// The value of the main word of a new direct limiter.
-    fn initial(&self, _now: u64) -> u64 {
-        self.fresh(0)
-    }
+    fn initial(&self, now: u64) -> u64;
 
     /// The decision on a state that nobody has charged yet.
     fn unknown(&self, now: u64, cost: u64) -> Answer<Self::View>;

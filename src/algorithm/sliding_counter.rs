@@ -89,6 +89,11 @@ enum Course {
 }
 
 impl SlidingCounterPolicy {
+    /// The value of a state that is fresh as of `stamp`.
+    fn fresh(&self, stamp: u64) -> u64 {
+        self.windows.pack(Window { index: self.windows.index(stamp), count: 0 })
+    }
+
     #[inline]
     fn current(&self, word: Word) -> Window {
         self.windows.unpack(if word.is_newborn() { self.fresh(word.value()) } else { word.value() })
@@ -183,8 +188,8 @@ impl Policy for SlidingCounterPolicy {
         Ok([AtomicU64::new(0)])
     }
 
-    fn fresh(&self, stamp: u64) -> u64 {
-        self.windows.pack(Window { index: self.windows.index(stamp), count: 0 })
+    fn initial(&self, _now: u64) -> u64 {
+        self.fresh(0)
     }
 
     fn unknown(&self, now: u64, cost: u64) -> Answer<SlidingCounterView> {

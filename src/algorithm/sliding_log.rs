@@ -203,7 +203,7 @@ impl Policy for SlidingLogPolicy {
         zeroed_words(words).map_err(|_| BuildError::OutOfMemory { bytes: words as u128 * 8 })
     }
 
-    fn fresh(&self, _stamp: u64) -> u64 {
+    fn initial(&self, _now: u64) -> u64 {
         0
     }
 

@@ -256,10 +256,6 @@ impl Policy for TokenBucketPolicy {
         Ok([])
     }
 
-    fn fresh(&self, stamp: u64) -> u64 {
-        self.units(stamp)
-    }
-
     fn initial(&self, now: u64) -> u64 {
         if self.start_empty { self.units(now) + self.full } else { 0 }
     }
