@@ -39,9 +39,10 @@ use crate::sync::AtomicU64;
 ///
 /// # Clocks that err
 ///
-/// A reading that is older than what the state has recorded can only refuse. A state that lies more than 5 s in the
-/// future of a *fresh* reading was written by a clock that erred: it is set to "spent as of 5 s from now", so that
-/// requests pass again at most 5 s and one refill (windows and log: one period, counter: two) after the first one that
+/// A reading that is older than what the state has recorded creates no permits: a bucket holds fewer at it, windows and
+/// logs count it as the time they have recorded. A state that lies more than 5 s in the future of a *fresh* reading was
+/// written by a clock that erred: it is set to "spent as of 5 s from now", so that requests pass again at most 5 s and
+/// one refill (windows and log: one period, counter: two) after the first one that
 /// is asked for once the clock is right. As long as all readings are within 5 s of each other no permit is granted
 /// beyond the bound, taken over the span of the readings; each time a reader more than 5 s behind follows one ahead,
 /// at most one more capacity.
@@ -71,7 +72,7 @@ impl<A: Algorithm, C: Clock> Limiter<A, C> {
     /// Asks for `n` permits at a time the caller has read.
     ///
     /// `now` is in the time of this limiter's clock (or of the caller's own choosing, if nobody uses another verb).
-    /// The caller's time is the caller's word: a state that lies far in its future is not healed, only refuses.
+    /// The caller's time is the caller's word: a state that lies far in its future is not healed.
     #[inline]
     pub fn check_at(&self, now: Instant, n: u64) -> Decision {
         self.direct.charge(Readings::<C>::given(now), n)

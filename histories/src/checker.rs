@@ -8,6 +8,7 @@
 use std::collections::HashSet;
 use std::fmt;
 
+use oracle::SLACK;
 use oracle::grants::{self, Grant, assert_bounded};
 use oracle::vectors::Rule;
 use tollgate::Outcome;
@@ -48,22 +49,21 @@ pub fn assert_windows(plan: &Plan, calls: &[Call]) {
     keys.sort_unstable();
     keys.dedup();
     for key in keys {
-        let is_grant = |call: &&Call| {
-            let is_allowed = call.answer.is_some_and(|answer| answer.outcome == Outcome::Allowed);
-            call.request.key == key && call.request.verb != Verb::Peek && is_allowed
-        };
         let grant = |call: &Call| Grant {
             from: call.readings.iter().copied().min().unwrap_or(0),
             to: known(call, calls.iter()).last().copied().unwrap_or(u64::MAX),
             permits: call.request.cost,
         };
-        let mut grants: Vec<_> = calls.iter().filter(is_grant).map(grant).collect();
+        let mut grants: Vec<_> =
+            calls.iter().filter(|call| call.request.key == key && is_grant(call)).map(grant).collect();
         assert_bounded(&mut grants, grants::of(plan.rule));
     }
 }
 
-/// Slots that were never charged are recycled as of this much before the reading; in ns.
-const SLACK: u64 = 5_000_000_000;
+fn is_grant(call: &Call) -> bool {
+    call.request.verb != Verb::Peek && call.answer.is_some_and(|answer| answer.outcome == Outcome::Allowed)
+}
+
 /// While no more keys than this have slots, or threads hold them, there is room for all.
 const LINE_SLOTS: u64 = 4;
 
@@ -97,17 +97,34 @@ impl<'h> Search<'h> {
                 fillers + distinct(|call| call.request.key) + distinct(|call| call.thread as u64) > LINE_SLOTS
             }
         };
-        let is_counter = matches!(plan.rule, Rule::SlidingCounter { .. });
         let others = |call: &&Call| {
             let recyclings = known(call, charging().filter(|_| are_crowded));
             let mut recyclings: Vec<_> = recyclings
                 .iter()
+                // The slack before if the slot was never charged.
                 .flat_map(|reading| [Some(*reading), reading.checked_sub(SLACK)])
                 .flatten()
                 .collect();
             recyclings.sort_unstable();
-            let of_key = charging().filter(|other| is_counter && other.request.key == call.request.key);
-            Others { are_crowded, recyclings, rollovers: known(call, of_key) }
+            let recorded = match plan.rule {
+                Rule::TokenBucket { .. } | Rule::FixedWindow { .. } => Vec::new(),
+                // Only who asks for the key moves its counter on.
+                Rule::SlidingCounter { .. } => {
+                    known(call, charging().filter(|other| other.request.key == call.request.key))
+                }
+                // Who is about to recycle a log has found it empty: of all that was granted before it began.
+                Rule::SlidingLog { period, .. } => {
+                    let found_empty = |recycler: &&Call| {
+                        let newest = recycler.readings.iter().max();
+                        calls
+                            .iter()
+                            .filter(|grant| grant.returned < recycler.invoked && is_grant(grant))
+                            .all(|grant| grant.readings.iter().min().map(|at| at + period) <= newest.copied())
+                    };
+                    known(call, charging().filter(|_| are_crowded).filter(found_empty))
+                }
+            };
+            Others { are_crowded, recyclings, recorded }
         };
         let precedes = |(at, first): (usize, &&Call), (then, second): (usize, &&Call)| {
             // Calls of one thread are in order, whatever the witness's instants tell.

@@ -35,8 +35,9 @@ pub struct Others {
     pub are_crowded: bool,
     /// As of when they may have recycled slots, if they are so many.
     pub recyclings: Vec<u64>,
-    /// When they may have moved this key's counter on.
-    pub rollovers: Vec<u64>,
+    /// What this key's state may have recorded of them without a charge: the time of a counter that was moved on, or of
+    /// a log that was about to be recycled.
+    pub recorded: Vec<u64>,
 }
 
 /// What is the same for all calls.
@@ -105,9 +106,7 @@ impl Semantics {
             let later = others.recyclings.iter().filter(|at| **at > reading && **at > since);
             before.extend(later.map(|at| fresh(*at)));
         }
-        let is_log = matches!(self.rule, Rule::SlidingLog { .. });
-        let others = if is_log { &others.recyclings } else { &others.rollovers };
-        let later = others.iter().filter(|at| **at > reading);
+        let later = others.recorded.iter().filter(|at| **at > reading);
         let recorded = later.flat_map(|at| before.iter().filter_map(|state| state.recorded(*at)));
         let recorded: Vec<_> = recorded.collect();
         before.extend(recorded);

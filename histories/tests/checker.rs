@@ -149,7 +149,7 @@ fn key_that_lost_its_slot_does_not_come_back_in_a_window_it_has_spent() {
 }
 
 #[test]
-fn call_that_charges_nothing_recycles_nothing_and_moves_no_time() {
+fn call_that_cannot_have_changed_a_state_explains_nothing() {
     let peek = |reading| {
         let peek = call((0, 99), reading, told(Allowed, 2, 0, 0));
         Call { request: Request { verb: Verb::Peek, ..peek.request }, ..peek }
@@ -168,7 +168,12 @@ fn call_that_charges_nothing_recycles_nothing_and_moves_no_time() {
         call((3, 4), 50, told(Allowed, 0, 0, 100)),
         call((5, 6), 60, told(Allowed, 0, 0, 146)),
     ];
-    assert!(!is_explained(log, CROWDED, &by_threads(logged)));
+    assert!(!is_explained(log, CROWDED, &by_threads(logged.clone())));
+    // Nor does one that charges another key, when the log had entries that count.
+    let recycler = of_another_key(call((5, 6), 106, told(Allowed, 1, 0, 100)));
+    let [_, first, second, third] = logged;
+    let third = Call { returned: 8, ..third };
+    assert!(!is_explained(log, CROWDED, &by_threads([first, second, recycler, third])));
     let counter = Rule::SlidingCounter { limit: 2, period: 100 };
     let rolled =
         [peek(150), call((1, 2), 10, told(Allowed, 1, 0, 91)), call((3, 4), 20, told(Allowed, 0, 0, 181))];

@@ -19,3 +19,6 @@ pub mod rate;
 pub mod reference;
 pub mod steps;
 pub mod vectors;
+
+/// How far apart honest readings may lie, as the limiters have it; in ns.
+pub const SLACK: u64 = 5_000_000_000;

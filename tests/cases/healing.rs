@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use oracle::SLACK;
+use oracle::grants;
 use tollgate::{
     Algorithm, Builder, FixedWindow, Instant, ManualClock, Outcome, Quota, SlidingCounter, SlidingLog,
     TokenBucket,
@@ -9,10 +11,7 @@ use tollgate::{
 
 use crate::stream::{Stream, on_each_face};
 use crate::{NANOS_PER_MS, NANOS_PER_S};
-use oracle::grants;
 
-/// How far apart honest readings may lie.
-const SLACK: u64 = 5 * NANOS_PER_S;
 const LIMIT: u64 = 10;
 /// Longer than the slack.
 const PERIOD: u64 = 10 * NANOS_PER_S;

@@ -3,6 +3,7 @@
 //! What was charged meanwhile lies in the future. By no more than the slack it counts as it is, as if by an older
 //! reading. Further ahead it is healed: the state is spent as of the slack from the first charge after.
 
+use oracle::SLACK;
 use oracle::limiters::Visit;
 use oracle::reference::Reference;
 use oracle::steps::{Step, Walk};
@@ -14,9 +15,6 @@ use tollgate::{Algorithm, Decision, Instant, Keyed, Limiter, ManualClock, Random
 use crate::config;
 use crate::rules::{exact, magnitude};
 use crate::steps::in_order;
-
-/// How far apart honest readings may lie.
-const SLACK: u64 = 5_000_000_000;
 
 /// Asks for so much when the clock reads so many ns.
 type Ask = Box<dyn Fn(u64, u64) -> Decision>;

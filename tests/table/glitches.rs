@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use oracle::SLACK;
 use oracle::reference::Reference;
 use oracle::vectors::{Answer, Rule};
 use tollgate::{
@@ -13,7 +14,6 @@ use crate::stale::{rules, stale_at};
 
 const NANOS_PER_S: u64 = 1_000_000_000;
 const HOUR: u64 = 3600 * NANOS_PER_S;
-const SLACK: u64 = 5 * NANOS_PER_S;
 const LIMIT: u64 = 10;
 const PERIOD: u64 = 7 * NANOS_PER_S;
 const NOW: u64 = 1_000_123_456_789;

@@ -1,10 +1,9 @@
 //! Keys that have a slot and were never charged.
 
+use oracle::SLACK;
 use tollgate::{Instant, Keyed, ManualClock, Outcome, Quota, TokenBucket};
 
 const NANOS_PER_S: u64 = 1_000_000_000;
-/// For how long a key keeps a slot that it was refused in.
-const SLACK: u64 = 5 * NANOS_PER_S;
 /// When the slots were recycled.
 const RECYCLED: u64 = 100 * NANOS_PER_S;
 

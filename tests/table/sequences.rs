@@ -262,6 +262,7 @@ impl Case {
 fn config() -> ProptestConfig {
     let chosen = ProptestConfig::default();
     let cases = if env::var_os("PROPTEST_CASES").is_some() { chosen.cases } else { 4000 };
+    assert!(cases > 0, "nothing is tested");
     // A failure becomes a test with a name. What cannot be built is passed over.
     let (max_local_rejects, max_global_rejects) = (u32::MAX, u32::MAX);
     ProptestConfig { cases, failure_persistence: None, max_local_rejects, max_global_rejects, ..chosen }

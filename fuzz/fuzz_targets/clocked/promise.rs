@@ -1,10 +1,8 @@
 //! What is promised of a rule: see `Limiter`, "Clocks that err".
 
+pub(crate) use oracle::SLACK;
 use oracle::rate::is_rounded;
 use oracle::vectors::Rule;
-
-/// How far apart honest readings may lie.
-pub(crate) const SLACK: u64 = 5_000_000_000;
 
 /// What a state that is spent takes, in ns.
 #[derive(Debug, Clone, Copy)]

@@ -8,6 +8,7 @@
 
 use tollgate::{Algorithm, BuildError, Decision, Instant, Keyed, Limiter, Outcome, RandomSipHash};
 
+use crate::SLACK;
 use crate::follow::honesty::is_honest;
 use crate::limiters::Visit;
 use crate::reference::Reference;
@@ -17,8 +18,6 @@ use crate::vectors::{Answer, Rule};
 /// Room for the keys of the test and a few others. So few slots have one guard, and every key may lie in each.
 pub const CAPACITY: usize = 8;
 
-/// For so long a slot that was never charged is left alone.
-const SLACK: u64 = 5_000_000_000;
 /// Later readings count as this.
 const TIME_MAX: u64 = (1 << 61) - 1;
 

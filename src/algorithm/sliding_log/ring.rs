@@ -8,8 +8,9 @@
 //! ```
 //!
 //! `l` is the parity of the lap that entered the slot: lap `k` writes `(k + 1) mod 2`. A slot of the latest claim that
-//! still has the other parity is *open*. A zeroed ring reads as "the lap before, filled with never". Values never
-//! recur in a slot: its entries are dated in order, and two laps are at least a period apart.
+//! still has the other parity is *open*. A zeroed ring reads as "the lap before, filled with never". Values do
+//! not recur in a slot: its entries are dated in order, and two laps are at least a period apart. (Two claims that heal
+//! at one reading may be equal; a claimant that was stopped across both leaves a slot dated too late, which refuses.)
 
 use crate::algorithm::state::{Retry, State};
 use crate::algorithm::word::{TIME_MAX, VALUE_BITS, Word};
