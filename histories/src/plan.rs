@@ -85,7 +85,7 @@ impl Plan {
 /// A table of one line or of a few, mostly filled, so that slots go from key to key; and how many keys are asked for.
 fn keyed(rng: &mut Rng) -> (Face, u64) {
     let declared = rng.usize(1..=6);
-    let slots = (declared as u64 * 16).div_ceil(11).next_multiple_of(4);
+    let slots = oracle::slots(declared) as u64;
     let fillers = if rng.u8(..3) == 0 { 0 } else { rng.u64(slots.saturating_sub(3)..=slots) };
     let face = Face::Keyed { declared, fillers, hasher: [rng.u64(..), rng.u64(..)] };
     (face, rng.u64(1..=4))

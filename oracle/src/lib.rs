@@ -20,5 +20,10 @@ pub mod reference;
 pub mod steps;
 pub mod vectors;
 
+/// The slots of a table for so many keys: 16 for each 11, in lines of four.
+pub const fn slots(declared: usize) -> usize {
+    (declared * 16).div_ceil(11).next_multiple_of(4)
+}
+
 /// How far apart honest readings may lie, as the limiters have it; in ns.
 pub const SLACK: u64 = 5_000_000_000;

@@ -12,13 +12,7 @@ mod rounding;
 mod rules;
 mod steps;
 
-use proptest::prelude::*;
+#[path = "../support/cases.rs"]
+mod cases;
 
-/// `cases` of them, unless the environment asks for another number.
-fn config(cases: u32) -> ProptestConfig {
-    let chosen = ProptestConfig::default();
-    let cases = if std::env::var_os("PROPTEST_CASES").is_some() { chosen.cases } else { cases };
-    assert!(cases > 0, "nothing is tested");
-    // A failure becomes a test with a name. Rules that cannot be built are passed over.
-    ProptestConfig { cases, failure_persistence: None, max_local_rejects: u32::MAX, ..chosen }
-}
+use cases::config;

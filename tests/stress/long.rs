@@ -116,7 +116,7 @@ fn operations_counted_by_slices_keep_the_bound() {
 
 /// `TOLLGATE_STRESS_OPERATIONS` sets another number.
 #[test]
-#[ignore = "takes minutes"]
+#[ignore = "takes minutes: ci/deep.sh runs it"]
 #[expect(clippy::print_stdout, reason = "a record of the run")]
 fn thousand_million_operations_keep_the_bound() {
     let wanted = env::var("TOLLGATE_STRESS_OPERATIONS");

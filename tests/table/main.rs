@@ -10,6 +10,8 @@ mod newborn;
 mod sequences;
 mod stale;
 
+#[path = "../support/cases.rs"]
+mod cases;
 #[path = "../support/each_algorithm.rs"]
 mod each_algorithm;
 #[path = "../support/random.rs"]

@@ -3,7 +3,6 @@
 //! In so small a table every key may lie in every slot: a key finds none exactly when all are live.
 
 use std::collections::HashMap;
-use std::env;
 use std::time::Duration;
 
 use oracle::reference::Reference;
@@ -16,6 +15,7 @@ use tollgate::{
     Overflow, Quota, RandomSipHash, SlidingCounter, SlidingLog, TokenBucket,
 };
 
+use crate::cases::config;
 use crate::rules::exact;
 use crate::stale::stale_at;
 use crate::steps::in_order;
@@ -202,7 +202,7 @@ fn follow<A: Algorithm>(
     let keyed = builder.clone().keyed(case.declared).overflow(overflow);
     let table = keyed.with_hasher(RandomSipHash::with_key(case.hasher)).build()?;
     let horizon = table.horizon().as_nanos();
-    let slots = (case.declared * 16).div_ceil(11).next_multiple_of(4);
+    let slots = oracle::slots(case.declared);
     let model = Model { rule: case.rule, horizon, slots, states: HashMap::new(), spillway };
     let mut pair = Pair { table, model, stats: KeyedStats::default() };
     let mut walk = Walk::new(case.rule, horizon);
@@ -258,18 +258,8 @@ impl Case {
     }
 }
 
-/// As many cases as `PROPTEST_CASES` says.
-fn config() -> ProptestConfig {
-    let chosen = ProptestConfig::default();
-    let cases = if env::var_os("PROPTEST_CASES").is_some() { chosen.cases } else { 4000 };
-    assert!(cases > 0, "nothing is tested");
-    // A failure becomes a test with a name. What cannot be built is passed over.
-    let (max_local_rejects, max_global_rejects) = (u32::MAX, u32::MAX);
-    ProptestConfig { cases, failure_persistence: None, max_local_rejects, max_global_rejects, ..chosen }
-}
-
 proptest! {
-    #![proptest_config(config())]
+    #![proptest_config(config(4000))]
 
     #[test]
     fn table_turns_a_key_away_when_all_slots_are_live_and_answers_it_as_if_alone_otherwise(case in case()) {
