@@ -159,9 +159,7 @@ pub(crate) fn heal<P: Policy, C: Clock>(
     readings: &mut Readings<'_, C>,
 ) {
     let fresh = readings.fresh();
-    if policy.is_ahead(state, word, fresh) {
-        policy.heal(state, word, fresh);
-    }
+    policy.heal(state, word, fresh);
     readings.replace(fresh);
 }
 

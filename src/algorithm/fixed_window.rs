@@ -182,7 +182,9 @@ impl Policy for FixedWindowPolicy {
     }
 
     fn heal(&self, state: State<'_>, word: Word, now: u64) {
-        let _ = state.exchange(word, Word::live(self.windows.edge(self.shifted(now))));
+        if self.is_ahead(state, word, now) {
+            let _ = state.exchange(word, Word::live(self.windows.edge(self.shifted(now))));
+        }
     }
 
     #[inline]

@@ -93,8 +93,8 @@ pub trait Policy: Copy + Debug + Send + Sync + 'static {
     /// Whether the state lies in the future of the reading `now` by more than the slack explains.
     fn is_ahead(&self, state: State<'_>, word: Word, now: u64) -> bool;
 
-    /// Takes a state that is ahead of the fresh reading `now` back to the edge of being ahead: spent as of the slack
-    /// from now. An exchange that is lost leaves the state to whoever won.
+    /// Takes a state that is ahead of the fresh reading `now`, and no other, back to the edge of being ahead: spent as
+    /// of the slack from now. An exchange that is lost leaves the state to whoever won.
     fn heal(&self, state: State<'_>, word: Word, now: u64);
 
     /// If the state equals a fresh one strictly before `now`: the value of its word when FREE as of `now`.

@@ -238,7 +238,9 @@ impl Policy for SlidingCounterPolicy {
     }
 
     fn heal(&self, state: State<'_>, word: Word, now: u64) {
-        let _ = state.exchange(word, Word::live(self.windows.edge(now)));
+        if self.is_ahead(state, word, now) {
+            let _ = state.exchange(word, Word::live(self.windows.edge(now)));
+        }
     }
 
     #[inline]

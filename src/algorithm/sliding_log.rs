@@ -14,10 +14,11 @@
 //! stops nobody. The ring's slots (see `ring.rs`) are entered in order, and nobody claims before the claim before is
 //! entered in full; so the claimed slots that are still open are always a suffix of the latest claim.
 //!
-//! One word more, `born`, is a time that no later entry is dated before. In a keyed table it carries the stamp that the
-//! other algorithms keep in the main word. And a claim that comes so late that its time bits would not tell when raises
-//! it first, so that whoever finishes a claim knows its time exactly.
+//! One word more, `born` (see `born.rs`), is a time that no later entry is dated before. In a keyed table it carries the
+//! stamp that the other algorithms keep in the main word. And a claim that comes so late after the entry before it that
+//! its time bits would not tell when sets it first, so that whoever finishes a claim knows its time.
 
+mod born;
 mod ring;
 
 use crate::algorithm::state::{Retry, State};
@@ -27,7 +28,8 @@ use crate::clock::Clock;
 use crate::decision::{Decision, Outcome, View};
 use crate::error::BuildError;
 use crate::quota::Quota;
-use crate::sync::{AtomicU64, Ordering, zeroed_words};
+use crate::sync::{AtomicU64, zeroed_words};
+use born::{Born, Stamp};
 use ring::{Head, Layout, Ring};
 
 /// The sliding-window log: never more than `limit` permits in any window `(t - period, t]`.
@@ -92,8 +94,26 @@ pub struct SlidingLogPolicy {
 struct Reading {
     /// The time of the newest entry.
     newest: Option<u64>,
+    born: Stamp,
+}
+
+impl Reading {
     /// The newest time that the state has recorded.
-    recorded: u64,
+    #[inline]
+    fn recorded(&self) -> u64 {
+        self.born.time().max(self.newest.unwrap_or(0))
+    }
+
+    #[inline]
+    fn is_ahead(&self, now: u64) -> bool {
+        is_ahead(self.recorded(), now)
+    }
+}
+
+/// Whether a time lies in the future of the reading `now` by more than the slack explains.
+#[inline]
+fn is_ahead(time: u64, now: u64) -> bool {
+    time.saturating_sub(now) > SLACK_NANOS
 }
 
 impl SlidingLogPolicy {
@@ -109,23 +129,16 @@ impl SlidingLogPolicy {
     }
 
     #[inline]
-    fn born(state: State<'_>) -> u64 {
-        // ORDERING: Acquire pairs with the Release of `seal` and `prepare`, and keeps this load before the
-        // confirming one of the head. A state that became a key's after being freed at `born` shows at least that.
-        state.extra[0].load(Ordering::Acquire)
-    }
-
-    fn raise_born(state: State<'_>, at: u64) {
-        // ORDERING: AcqRel: the exchange of the head that follows publishes it; pairs with the Acquire of `born`.
-        state.extra[0].fetch_max(at, Ordering::AcqRel);
+    fn born(state: State<'_>) -> Born<'_> {
+        Born::new(&state.extra[0])
     }
 
     /// Reads the state, once the latest claim is entered in full.
     #[inline]
     fn read(&self, state: State<'_>, word: Word) -> Result<Reading, Retry> {
-        let born = Self::born(state);
-        let newest = self.ring(state).settled_newest(state, word, born)?;
-        Ok(Reading { newest, recorded: born.max(newest.unwrap_or(0)) })
+        let born = Self::born(state).load();
+        let newest = self.ring(state).settled_newest(state, word, born.time())?;
+        Ok(Reading { newest, born })
     }
 
     /// How many of the last `limit` admissions have left the window at `now`, given that the first `known` have.
@@ -226,12 +239,13 @@ impl Policy for SlidingLogPolicy {
             return Ok(self.unknown(now, cost));
         }
         let (ring, head) = (self.ring(state), self.layout.head(word.value()));
-        let Reading { newest, recorded } = self.read(state, word)?;
-        if intent.heals() && recorded.saturating_sub(now) > SLACK_NANOS {
+        let reading = self.read(state, word)?;
+        if intent.heals() && reading.is_ahead(now) {
             return Err(Retry::Ahead);
         }
+        let newest = reading.newest;
         // A late thread counts as of the newest time that is recorded.
-        let effective = now.max(recorded);
+        let effective = now.max(reading.recorded());
         if cost == 0 || cost > self.limit {
             let outcome = if cost == 0 { Outcome::Allowed } else { Outcome::TooLarge };
             let remaining = self.remaining(ring, head, 0, 0, effective);
@@ -242,6 +256,9 @@ impl Policy for SlidingLogPolicy {
         // The last of the entries that this request would replace.
         let replaced = ring.entry(head, cost - 1);
         if self.counts(replaced, effective) {
+            if intent.heals() && replaced.is_some_and(|time| is_ahead(time, now)) {
+                return Err(Retry::Ahead);
+            }
             let remaining = if cost == 1 {
                 self.tell_remaining.then_some(0)
             } else {
@@ -259,9 +276,10 @@ impl Policy for SlidingLogPolicy {
             return Ok(self.decide(Outcome::Allowed, remaining, Details { now, free_at: 0, empty_at }));
         }
         let remaining = self.remaining(ring, head, cost, cost, effective);
-        if effective - recorded > self.layout.gap_max() {
-            // The head's time bits alone would not tell how many spans have passed.
-            Self::raise_born(state, effective);
+        if effective - newest.unwrap_or(0) > self.layout.gap_max() {
+            // The head's time bits alone would not tell how many spans have passed. Replaced though it may be as late
+            // already: a healer that was stopped before it lowers what it has read must fail from here on.
+            Self::born(state).replace(reading.born, effective)?;
         }
         ring.claim(state, word, head, effective, cost)?;
         let empty_at = effective.saturating_add(self.period);
@@ -269,42 +287,43 @@ impl Policy for SlidingLogPolicy {
     }
 
     fn is_ahead(&self, state: State<'_>, word: Word, now: u64) -> bool {
-        let is_ahead = |Reading { recorded, .. }| recorded.saturating_sub(now) > SLACK_NANOS;
-        self.limit > 0 && self.read(state, word).is_ok_and(is_ahead)
+        self.limit > 0 && self.read(state, word).is_ok_and(|reading| reading.is_ahead(now))
     }
 
     fn heal(&self, state: State<'_>, word: Word, now: u64) {
         let (ring, head) = (self.ring(state), self.layout.head(word.value()));
         let edge = now.saturating_add(SLACK_NANOS).min(TIME_MAX);
-        let born = Self::born(state);
-        let _ = ring.settled_newest(state, word, born).and_then(|_| {
-            if born > edge {
-                // ORDERING: AcqRel keeps the history of `born` in one chain; losing leaves it to whoever changed it.
-                let _ = state.extra[0].compare_exchange(born, edge, Ordering::AcqRel, Ordering::Relaxed);
+        let _ = self.read(state, word).and_then(|reading| {
+            // An entry that came back (see `ring.rs`) may lie ahead of the newest.
+            let is_needed = reading.is_ahead(now) || ring.entries(head).any(|time| is_ahead(time, now));
+            if !is_needed {
+                return Ok(());
             }
-            ring.claim(state, word, head, edge, self.limit)
+            ring.claim(state, word, head, edge, self.limit)?;
+            // Not before: a claim that was decided on `born` as it is may come first, and is dated by it.
+            if reading.born.time() > edge { Self::born(state).replace(reading.born, edge) } else { Ok(()) }
         });
     }
 
     fn stale(&self, state: State<'_>, word: Word, now: u64) -> Option<u64> {
         let Reading { newest, .. } = self.read(state, word).ok()?;
-        let is_stale = !self.counts(newest, now) && Self::born(state) < now;
+        let is_stale = !self.counts(newest, now) && Self::born(state).load().time() < now;
         is_stale.then(|| self.layout.dated(self.layout.head(word.value()), now))
     }
 
     fn stale_at(&self, state: State<'_>, word: Word) -> Option<u64> {
         let newest = self.ring(state).newest(self.layout.head(word.value()));
         let left = newest.map_or(0, |newest| newest.saturating_add(self.period));
-        Some(left.max(Self::born(state).saturating_add(1))).filter(|at| *at <= TIME_MAX)
+        Some(left.max(Self::born(state).load().time() + 1)).filter(|at| *at <= TIME_MAX)
     }
 
     fn prepare(&self, state: State<'_>, value: u64, newest: u64) -> u64 {
-        Self::raise_born(state, newest);
+        Self::born(state).raise(newest);
         value
     }
 
     fn seal(&self, state: State<'_>, now: u64) {
-        Self::raise_born(state, now);
+        Self::born(state).raise(now);
     }
 }
 
@@ -348,6 +367,7 @@ mod tests {
 
     use super::*;
     use crate::algorithm::policy::tests::Lone;
+    use crate::sync::Ordering;
 
     const PERIOD: u64 = 1000;
 
@@ -356,7 +376,7 @@ mod tests {
     }
 
     fn born(log: &Lone<SlidingLogPolicy>) -> u64 {
-        SlidingLogPolicy::born(log.state())
+        SlidingLogPolicy::born(log.state()).load().time()
     }
 
     #[test]
@@ -375,7 +395,7 @@ mod tests {
         let now = 1 << 40;
         let (entered, raised) = (log(3), log(3));
         entered.charge(now + SLACK_NANOS, 1);
-        SlidingLogPolicy::raise_born(raised.state(), now + SLACK_NANOS);
+        SlidingLogPolicy::born(raised.state()).raise(now + SLACK_NANOS);
         for log in [entered, raised] {
             assert!(!log.is_ahead(now) && log.is_ahead(now - 1));
             assert_eq!(log.ask(now - 1, 1, Intent::Charge), Err(Retry::Ahead));
@@ -392,7 +412,7 @@ mod tests {
         for (raised, expected) in [(edge + 5, edge), (edge, edge), (edge - 1, edge - 1)] {
             let log = log(3);
             log.charge(edge + 1, 2);
-            SlidingLogPolicy::raise_born(log.state(), raised);
+            SlidingLogPolicy::born(log.state()).raise(raised);
             log.heal(now);
             assert_eq!(born(&log), expected);
             assert!(!log.is_ahead(now));
@@ -432,6 +452,99 @@ mod tests {
         assert!(!is_ahead(log.word()));
         // That entered it; whoever still has the word before finds a slot of the next lap.
         assert!(!is_ahead(before));
+    }
+
+    /// A log of 2 in 20 s that is spent at `SPENT`, and of which a glitch more than a span wide has raised `born`.
+    fn glitched() -> (Lone<SlidingLogPolicy>, u64) {
+        let log = Lone::new(&SlidingLog::new(Quota::new(2, Duration::from_secs(20))));
+        log.charge(SPENT, 2);
+        let glitch = SPENT + log.policy.layout.span();
+        SlidingLogPolicy::born(log.state()).raise(glitch);
+        (log, glitch)
+    }
+
+    const SPENT: u64 = 1 << 58;
+    const NOW: u64 = SPENT + 15_000_000_000;
+
+    /// The caller's time is in the glitch's window. The claimant is stopped before it enters anything.
+    fn claim_at_and_stop(log: &Lone<SlidingLogPolicy>, glitch: u64) {
+        let word = log.word();
+        let reading = log.policy.read(log.state(), word).expect("settled");
+        assert_eq!(reading.recorded(), glitch);
+        SlidingLogPolicy::born(log.state()).replace(reading.born, glitch).expect("nobody else changes it");
+        let layout = log.policy.layout;
+        let claimed = layout.claimed(layout.head(word.value()), glitch, 2);
+        log.state().exchange(word, claimed).expect("nobody else claims");
+    }
+
+    #[test]
+    fn a_claim_that_comes_before_the_one_that_heals_is_dated_by_what_it_read() {
+        let (log, glitch) = glitched();
+        let word = log.word();
+        claim_at_and_stop(&log, glitch);
+        log.policy.heal(log.state(), word, NOW);
+        assert_eq!(born(&log), glitch, "the healer came too late");
+        costs_one_more_capacity(&log);
+    }
+
+    #[test]
+    fn a_claim_that_is_dated_by_born_replaces_it_though_it_is_as_late_already() {
+        let (log, glitch) = glitched();
+        let before = SlidingLogPolicy::born(log.state()).load();
+        log.charge(NOW, 2);
+        let after = SlidingLogPolicy::born(log.state()).load();
+        assert_eq!((before.time(), after.time()), (glitch, glitch));
+        assert_ne!(before, after);
+        costs_one_more_capacity(&log);
+    }
+
+    #[test]
+    fn a_healer_that_was_stopped_lowers_nothing_under_a_claim() {
+        let (log, glitch) = glitched();
+        // The healer has claimed the ring, and is stopped before it lowers `born`.
+        let (word, born) = (log.word(), SlidingLogPolicy::born(log.state()).load());
+        let (ring, layout) = (log.policy.ring(log.state()), log.policy.layout);
+        let edge = NOW + SLACK_NANOS;
+        assert_eq!(ring.claim(log.state(), word, layout.head(word.value()), edge, 2), Ok(()));
+        claim_at_and_stop(&log, glitch);
+        assert_eq!(SlidingLogPolicy::born(log.state()).replace(born, edge), Err(Retry::Lost));
+        costs_one_more_capacity(&log);
+    }
+
+    /// Whoever comes next enters the claim as of the glitch, and heals it.
+    fn costs_one_more_capacity(log: &Lone<SlidingLogPolicy>) {
+        assert_eq!(log.ask(NOW, 1, Intent::Charge), Err(Retry::Ahead));
+        log.heal(NOW);
+        let free_at = NOW + SLACK_NANOS + log.policy.period;
+        for (now, outcome) in
+            [(NOW, Outcome::Denied), (free_at - 1, Outcome::Denied), (free_at, Outcome::Allowed)]
+        {
+            assert_eq!(log.ask(now, 2, Intent::Charge), Ok(outcome));
+        }
+    }
+
+    #[test]
+    fn an_entry_that_came_back_from_a_glitch_is_healed_by_whoever_meets_it() {
+        let log = log(2);
+        let now = 1 << 40;
+        let glitch = now + SLACK_NANOS + 3600 * 1_000_000_000;
+        log.charge(now, 2);
+        log.charge(glitch, 2);
+        // ORDERING: one thread.
+        let entry = log.state().extra[1].load(Ordering::Relaxed);
+        log.heal(now);
+        // A claimant that was stopped across this and a healing at the same reading: the slot held the same before.
+        // ORDERING: one thread.
+        log.state().extra[1].store(entry, Ordering::Relaxed);
+        let later = now + SLACK_NANOS + PERIOD;
+        assert!(!log.is_ahead(later), "the newest entry is as it should be");
+        assert_eq!(log.ask(later, 1, Intent::ChargeAt), Ok(Outcome::Denied));
+        assert_eq!(log.ask(later, 1, Intent::Charge), Err(Retry::Ahead));
+        log.heal(later);
+        let free_at = later + SLACK_NANOS + PERIOD;
+        for (now, outcome) in [(free_at - 1, Outcome::Denied), (free_at, Outcome::Allowed)] {
+            assert_eq!(log.ask(now, 2, Intent::Charge), Ok(outcome));
+        }
     }
 
     fn view(log: &Lone<SlidingLogPolicy>, now: u64) -> SlidingLogView {

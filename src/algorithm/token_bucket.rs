@@ -297,7 +297,9 @@ impl Policy for TokenBucketPolicy {
     }
 
     fn heal(&self, state: State<'_>, word: Word, now: u64) {
-        let _ = state.exchange(word, Word::live(self.units(now) + self.edge));
+        if self.is_ahead(state, word, now) {
+            let _ = state.exchange(word, Word::live(self.units(now) + self.edge));
+        }
     }
 
     #[inline]

@@ -56,7 +56,7 @@ impl Layout {
 
     /// ns after which the time bits recur.
     #[inline]
-    fn span(self) -> u64 {
+    pub(super) fn span(self) -> u64 {
         1 << (VALUE_BITS - self.position_bits)
     }
 
@@ -85,6 +85,12 @@ impl Layout {
     /// The value of `head` dated `time`.
     pub(super) fn dated(self, head: Head, time: u64) -> u64 {
         self.pack(time, head.position)
+    }
+
+    /// The word of a claim of the next `cost` slots.
+    #[inline]
+    pub(super) fn claimed(self, head: Head, time: u64, cost: u64) -> Word {
+        Word::live(self.pack(time, self.after(head.position, cost)))
     }
 
     /// The position `places` after, at most the limit.
@@ -178,6 +184,12 @@ impl<'a> Ring<'a> {
         self.load(self.layout.after(head.position, place)).time()
     }
 
+    /// The entries of the last `limit` admissions, from the oldest.
+    pub(super) fn entries(&self, head: Head) -> impl Iterator<Item = u64> {
+        let ring = *self;
+        (0..ring.layout.limit).filter_map(move |place| ring.entry(head, place))
+    }
+
     /// The newest entry.
     #[inline]
     pub(super) fn newest(&self, head: Head) -> Option<u64> {
@@ -242,7 +254,7 @@ impl<'a> Ring<'a> {
         cost: u64,
     ) -> Result<(), Retry> {
         let first = self.load(head.position);
-        let claimed = Word::live(self.layout.pack(time, self.layout.after(head.position, cost)));
+        let claimed = self.layout.claimed(head, time, cost);
         state.exchange(word, claimed)?;
         // Read before the claim was won, so nobody had entered the slot: this exchange needs no look at the head.
         self.enter(head.position, first, time);
@@ -414,11 +426,11 @@ mod tests {
         /// A claim whose claimant is stopped when it has entered so many of its slots.
         fn claim_and_stop(&self, time: u64, cost: u64, entered: u64) {
             let word = self.state().load();
-            let Head { position, .. } = self.layout.head(word.value());
-            let claimed = Word::live(self.layout.pack(time, self.layout.after(position, cost)));
+            let head = self.layout.head(word.value());
+            let claimed = self.layout.claimed(head, time, cost);
             self.state().exchange(word, claimed).expect("nobody else claims");
             self.ring()
-                .enter_all(self.state(), claimed, position, entered, time)
+                .enter_all(self.state(), claimed, head.position, entered, time)
                 .expect("nobody else claims");
         }
 
