@@ -239,6 +239,12 @@ pub enum DeniedKind {
 }
 
 impl Denied {
+    /// The same refusal of something that may be had `nanos` ns before it is due.
+    pub(crate) fn sooner_by(self, nanos: u64) -> Self {
+        let retry_after_nanos = self.retry_after_nanos.map(|wait| wait.saturating_sub(nanos));
+        Self { retry_after_nanos, ..self }
+    }
+
     /// Why the request was refused.
     pub fn kind(&self) -> DeniedKind {
         self.kind

@@ -33,6 +33,13 @@ pub enum BuildError {
         /// The largest capacity that this rate allows, in permits.
         max: u64,
     },
+    /// A token bucket's `max_wait` takes it too far into debt for the state word.
+    MaxWaitTooLong {
+        /// The longest wait asked for, in ns.
+        max_wait_nanos: u64,
+        /// The longest that this rate and capacity allow, in ns.
+        max_nanos: u64,
+    },
     /// The state word would run out of time too soon.
     HorizonTooShort {
         /// How far this configuration could tell time, in ns since the clock's origin.
@@ -84,6 +91,11 @@ impl fmt::Display for BuildError {
             Self::BurstTooLarge { burst, max } => write!(
                 f,
                 "a capacity of {burst} does not fit the state word; at most {max} is possible at this rate"
+            ),
+            Self::MaxWaitTooLong { max_wait_nanos, max_nanos } => write!(
+                f,
+                "a longest wait of {max_wait_nanos} ns does not fit the state word; at most {max_nanos} ns are possible \
+                 at this rate and capacity"
             ),
             Self::HorizonTooShort { horizon_nanos, min_nanos } => write!(
                 f,

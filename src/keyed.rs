@@ -4,12 +4,12 @@ use core::fmt;
 use core::hash::BuildHasher;
 use core::marker::PhantomData;
 
-use crate::algorithm::{Algorithm, Policy};
+use crate::algorithm::{Algorithm, All, Ask, Charged, Policy};
 use crate::clock::{Clock, Instant, QuantaClock};
 use crate::decision::{Decision, NoSlotView, Outcome};
+use crate::direct::Direct;
 use crate::error::BuildError;
 use crate::hash::{KeyOf, RandomSipHash};
-use crate::limiter::Direct;
 use crate::quota::Quota;
 use crate::reading::{Readings, nanos};
 use crate::stats::KeyedStats;
@@ -58,9 +58,9 @@ const BATCH: usize = 16;
 /// than one new key in a million is turned away. A bucket with a burst whose quota's limit is 0 never refills, and its
 /// keys keep their slots for good.
 pub struct Keyed<A: Algorithm, K: ?Sized, C = QuantaClock, S = RandomSipHash> {
-    table: Table<A::Policy>,
-    overflow: Spillway<A::Policy>,
-    clock: C,
+    pub(crate) table: Table<A::Policy>,
+    pub(crate) overflow: Spillway<A::Policy>,
+    pub(crate) clock: C,
     hasher: S,
     keys: usize,
     bytes: u128,
@@ -82,7 +82,7 @@ pub enum Overflow {
 }
 
 /// The [`Overflow`] policy, ready.
-enum Spillway<P: Policy> {
+pub(crate) enum Spillway<P: Policy> {
     Deny,
     Allow,
     Shared(Direct<P>),
@@ -202,7 +202,7 @@ impl<A: Algorithm, K: ?Sized, C: Clock, S: BuildHasher> Keyed<A, K, C, S> {
     }
 
     #[inline]
-    fn fingerprint<Q: KeyOf<K, R> + ?Sized, R>(&self, key: &Q) -> Fingerprint {
+    pub(crate) fn fingerprint<Q: KeyOf<K, R> + ?Sized, R>(&self, key: &Q) -> Fingerprint {
         Fingerprint::new(self.hasher.hash_one(key))
     }
 
@@ -211,9 +211,9 @@ impl<A: Algorithm, K: ?Sized, C: Clock, S: BuildHasher> Keyed<A, K, C, S> {
         if cost == 0 || cost > self.table.policy().limit() {
             return A::Policy::decision(self.table.peek(fingerprint, &mut readings, cost));
         }
-        match self.table.charge(fingerprint, &mut readings, cost) {
+        match self.table.charge(fingerprint, &mut readings, All(cost)) {
             Ok(answer) => A::Policy::decision(answer),
-            Err(full) => self.overflow(fingerprint, full, &readings, cost),
+            Err(full) => self.overflow(fingerprint, full, &readings, All(cost)).0,
         }
     }
 
@@ -241,29 +241,32 @@ impl<A: Algorithm, K: ?Sized, C: Clock, S: BuildHasher> Keyed<A, K, C, S> {
         }
     }
 
+    /// What becomes of a call whose key has no slot, and what the shared limit was charged for it.
     #[cold]
     #[inline(never)]
-    fn overflow(
+    pub(crate) fn overflow(
         &self,
         fingerprint: Fingerprint,
         full: Full,
         readings: &Readings<'_, C>,
-        cost: u64,
-    ) -> Decision {
+        ask: impl Ask<A::Policy>,
+    ) -> (Decision, Option<Charged>) {
         self.table.stats.overflowed(fingerprint);
         let limit = self.table.policy().limit();
         let free_after = full.free_at.map(|at| at.saturating_sub(readings.now()));
         let without_state = |outcome| {
             let (remaining, retry_after, reset_after) = (Some(0), free_after, free_after);
-            Decision::without_slot(outcome, NoSlotView { limit, remaining, retry_after, reset_after })
+            let view = NoSlotView { limit, remaining, retry_after, reset_after };
+            (Decision::without_slot(outcome, view), None)
         };
         match &self.overflow {
             Spillway::Deny => without_state(Outcome::Denied),
             Spillway::Allow => without_state(Outcome::Allowed),
             Spillway::Shared(shared) => {
-                let decision = shared.charge(readings.clone(), cost);
+                let answer = shared.ask(readings.clone(), ask, readings.charge());
+                let (decision, charged) = (A::Policy::decision(answer), answer.charged);
                 if decision.is_allowed() {
-                    return decision.marked_overflowed();
+                    return (decision.marked_overflowed(), charged);
                 }
                 // Whichever comes first. What is too large for the shared limit is not for a slot's.
                 let waits = [decision.retry_after_nanos(), free_after];
@@ -273,7 +276,7 @@ impl<A: Algorithm, K: ?Sized, C: Clock, S: BuildHasher> Keyed<A, K, C, S> {
                     retry_after: waits.into_iter().flatten().min(),
                     reset_after: decision.reset_after_nanos(),
                 };
-                Decision::without_slot(Outcome::Denied, view)
+                (Decision::without_slot(Outcome::Denied, view), None)
             }
         }
     }

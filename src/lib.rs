@@ -3,24 +3,31 @@
 mod algorithm;
 mod clock;
 mod decision;
+mod direct;
 mod error;
 mod hash;
 mod keyed;
 mod limiter;
+mod partial;
+mod penalty;
 mod quota;
 mod reading;
+mod refund;
+mod reservation;
 mod stats;
 mod sync;
 mod table;
 
-pub use algorithm::{Algorithm, FixedWindow, SlidingCounter, SlidingLog, TokenBucket};
+pub use algorithm::{Algorithm, FixedWindow, Refundable, SlidingCounter, SlidingLog, TokenBucket};
 pub use clock::{Clock, CoarseClock, CoarseClockError, Instant, ManualClock, QuantaClock, StdClock};
 pub use decision::{Decision, Denied, DeniedKind, Outcome};
 pub use error::BuildError;
 pub use hash::{AnyKey, ByBorrow, ByHash, KeyOf, RandomSipHash};
 pub use keyed::{Keyed, KeyedBuilder, Overflow};
 pub use limiter::{Builder, Limiter};
+pub use partial::PartialGrant;
 pub use quota::{ParseQuotaError, Quota};
+pub use reservation::Reservation;
 pub use stats::KeyedStats;
 
 /// The README's example is tested too.

@@ -1,16 +1,14 @@
-//! A limiter for one stream: the state and the loop around its steps.
+//! A limiter for one stream.
 
 use core::fmt;
 
-use crossbeam_utils::CachePadded;
-
-use crate::algorithm::{Algorithm, Intent, Policy, Retry, State, Word};
+use crate::algorithm::{Algorithm, All, Intent, Policy};
 use crate::clock::{Clock, Instant, QuantaClock};
 use crate::decision::Decision;
+use crate::direct::Direct;
 use crate::error::BuildError;
 use crate::keyed::KeyedBuilder;
-use crate::reading::{Readings, nanos};
-use crate::sync::AtomicU64;
+use crate::reading::Readings;
 
 /// A limiter for one stream of requests, shared by reference between any number of threads.
 ///
@@ -47,8 +45,8 @@ use crate::sync::AtomicU64;
 /// beyond the bound, taken over the span of the readings; each time a reader more than 5 s behind follows one ahead,
 /// at most one more capacity.
 pub struct Limiter<A: Algorithm, C = QuantaClock> {
-    direct: Direct<A::Policy>,
-    clock: C,
+    pub(crate) direct: Direct<A::Policy>,
+    pub(crate) clock: C,
 }
 
 impl<A: Algorithm, C: Clock> Limiter<A, C> {
@@ -66,7 +64,7 @@ impl<A: Algorithm, C: Clock> Limiter<A, C> {
     /// Asks for `n` permits now: all or none. 0 permits are always allowed and charge nothing.
     #[inline]
     pub fn check_n(&self, n: u64) -> Decision {
-        self.direct.charge(Readings::of(&self.clock), n)
+        self.direct.check(Readings::of(&self.clock), n)
     }
 
     /// Asks for `n` permits at a time the caller has read.
@@ -75,7 +73,7 @@ impl<A: Algorithm, C: Clock> Limiter<A, C> {
     /// The caller's time is the caller's word: a state that lies far in its future is not healed.
     #[inline]
     pub fn check_at(&self, now: Instant, n: u64) -> Decision {
-        self.direct.charge(Readings::<C>::given(now), n)
+        self.direct.check(Readings::<C>::given(now), n)
     }
 
     /// What [`check_n`](Self::check_n) would answer now. Charges and heals nothing; the details are those before a
@@ -88,12 +86,12 @@ impl<A: Algorithm, C: Clock> Limiter<A, C> {
     /// What [`check_at`](Self::check_at) would answer. Charges nothing.
     #[inline]
     pub fn peek_at(&self, now: Instant, n: u64) -> Decision {
-        self.direct.run(Readings::<C>::given(now), n, Intent::Peek)
+        A::Policy::decision(self.direct.ask(Readings::<C>::given(now), All(n), Intent::Peek))
     }
 
     /// The last reading that the state can tell: after it time stands still, and permits do not come back.
     pub fn horizon(&self) -> Instant {
-        Instant::from_nanos(self.direct.policy.horizon())
+        Instant::from_nanos(self.direct.policy().horizon())
     }
 
     /// A reading of this limiter's clock, to be handed to several calls.
@@ -107,66 +105,10 @@ impl<A: Algorithm, C: Clock> Limiter<A, C> {
     }
 }
 
-/// A state that lies by itself, and the loop around its steps.
-#[derive(Debug)]
-pub(crate) struct Direct<P: Policy> {
-    policy: P,
-    /// On lines of its own: whoever writes beside it would slow every decision.
-    state: CachePadded<DirectState<P>>,
-}
-
-#[derive(Debug)]
-struct DirectState<P: Policy> {
-    word: AtomicU64,
-    extra: P::Extra,
-}
-
-impl<P: Policy> Direct<P> {
-    pub(crate) fn new(policy: P, now: Instant) -> Result<Self, BuildError> {
-        let word = AtomicU64::new(Word::live(policy.initial(nanos(now))).raw());
-        let state = CachePadded::new(DirectState { word, extra: policy.extra()? });
-        Ok(Self { policy, state })
-    }
-
-    #[inline]
-    pub(crate) fn charge<C: Clock>(&self, readings: Readings<'_, C>, cost: u64) -> Decision {
-        let intent = if cost == 0 { Intent::Peek } else { readings.charge() };
-        self.run(readings, cost, intent)
-    }
-
-    /// Whoever is told that it lost was overtaken by a decision that succeeded.
-    #[inline]
-    fn run<C: Clock>(&self, mut readings: Readings<'_, C>, cost: u64, intent: Intent) -> Decision {
-        let state = State::new(&self.state.word, self.state.extra.as_ref());
-        loop {
-            let word = state.load();
-            match self.policy.attempt(state, word, readings.now(), cost, intent) {
-                Ok(answer) => return P::decision(answer),
-                Err(Retry::Lost) => {}
-                Err(Retry::Ahead) => heal(&self.policy, state, word, &mut readings),
-            }
-        }
-    }
-}
-
-/// Takes a fresh reading, after the word was loaded, and heals the state if it is ahead of that too.
-#[cold]
-#[inline(never)]
-pub(crate) fn heal<P: Policy, C: Clock>(
-    policy: &P,
-    state: State<'_>,
-    word: Word,
-    readings: &mut Readings<'_, C>,
-) {
-    let fresh = readings.fresh();
-    policy.heal(state, word, fresh);
-    readings.replace(fresh);
-}
-
 impl<A: Algorithm, C: Clock> fmt::Debug for Limiter<A, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Limiter")
-            .field("policy", &self.direct.policy)
+            .field("policy", self.direct.policy())
             .field("now", &self.peek(0))
             .finish_non_exhaustive()
     }

@@ -9,7 +9,7 @@ use core::time::Duration;
 use crate::algorithm::state::{Retry, State};
 use crate::algorithm::window::{Window, Windows};
 use crate::algorithm::word::{TIME_MAX, Word};
-use crate::algorithm::{Algorithm, Answer, Intent, Policy};
+use crate::algorithm::{Algorithm, Answer, Charged, Intent, Policy, Refund};
 use crate::clock::Clock;
 use crate::decision::{Decision, Outcome, View};
 use crate::error::BuildError;
@@ -110,7 +110,7 @@ impl FixedWindowPolicy {
 
     #[inline]
     fn decide(&self, outcome: Outcome, window: Window, now: u64) -> Answer<FixedWindowView> {
-        Answer { outcome, view: FixedWindowView { window, now, shift: self.shift, windows: self.windows } }
+        Answer::new(outcome, FixedWindowView { window, now, shift: self.shift, windows: self.windows })
     }
 }
 
@@ -119,7 +119,7 @@ impl Policy for FixedWindowPolicy {
     type Extra = [AtomicU64; 0];
 
     #[inline]
-    fn decision(Answer { outcome, view }: Answer<FixedWindowView>) -> Decision {
+    fn decision(Answer { outcome, view, .. }: Answer<FixedWindowView>) -> Decision {
         Decision::new(View::FixedWindow(outcome.into(), view))
     }
 
@@ -173,8 +173,13 @@ impl Policy for FixedWindowPolicy {
             return Ok(self.decide(Outcome::Allowed, window, now));
         }
         let charged = Window { count: window.count + cost, ..window };
-        state.exchange(word, Word::live(self.windows.pack(charged)))?;
-        Ok(self.decide(Outcome::Allowed, charged, now))
+        let end = Word::live(self.windows.pack(charged));
+        state.exchange(word, end)?;
+        Ok(self.decide(Outcome::Allowed, charged, now).charging(cost, end))
+    }
+
+    fn available(&self, _state: State<'_>, word: Word, now: u64) -> Result<u64, Retry> {
+        Ok(self.windows.limit - self.at(self.window(word), self.shifted(now)).count)
     }
 
     fn is_ahead(&self, _state: State<'_>, word: Word, now: u64) -> bool {
@@ -200,6 +205,20 @@ impl Policy for FixedWindowPolicy {
     #[inline]
     fn prepare(&self, _state: State<'_>, value: u64, newest: u64) -> u64 {
         value.max(newest)
+    }
+}
+
+impl Refund for FixedWindowPolicy {
+    fn undone(&self, Charged { permits, word }: Charged, now: u64) -> (u64, Word) {
+        self.windows.undone(word.value(), self.shifted(now), permits)
+    }
+
+    fn refunded(&self, word: Word, now: u64, permits: u64) -> Option<(u64, Word)> {
+        self.windows.refunded(self.window(word), self.shifted(now), permits)
+    }
+
+    fn reset(&self, state: State<'_>, word: Word, now: u64) -> Result<(), Retry> {
+        state.exchange(word, Word::live(self.windows.fresh(self.window(word), self.shifted(now))))
     }
 }
 

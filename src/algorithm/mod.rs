@@ -4,6 +4,7 @@
 //! step function works with. A policy makes one *attempt* at a decision over a [`State`]; the loops around it are
 //! those of [`Limiter`](crate::Limiter) and of the table.
 
+mod ask;
 mod fixed_window;
 mod policy;
 mod sliding_counter;
@@ -20,8 +21,9 @@ pub use sliding_counter::SlidingCounter;
 pub use sliding_log::SlidingLog;
 pub use token_bucket::TokenBucket;
 
+pub(crate) use ask::{All, Ask, Penalty, Reserve, UpTo};
 pub(crate) use fixed_window::FixedWindowView;
-pub(crate) use policy::{Answer, Intent, Policy};
+pub(crate) use policy::{Answer, Charged, Intent, Policy, Refund};
 pub(crate) use sliding_counter::SlidingCounterView;
 pub(crate) use sliding_log::SlidingLogView;
 pub(crate) use state::{Retry, State};
@@ -60,6 +62,13 @@ pub trait Algorithm: Clone + Debug + sealed::Sealed {
     #[doc(hidden)]
     fn with_quota(&self, quota: Quota) -> Self;
 }
+
+/// An algorithm whose charges can be taken back: [`TokenBucket`], [`FixedWindow`] and [`SlidingCounter`].
+///
+/// A [`SlidingLog`] cannot: its admissions replace older ones, which are gone.
+pub trait Refundable: Algorithm<Policy: Refund> {}
+
+impl<A: Algorithm<Policy: Refund>> Refundable for A {}
 
 mod sealed {
     pub trait Sealed {}

@@ -31,14 +31,34 @@ impl Intent {
     }
 }
 
-/// What an attempt decides: the outcome, and what the details of a [`Decision`] are computed from.
+/// What an attempt decides: the outcome, what the details of a [`Decision`] are computed from, and what it charged.
 #[derive(Debug, Clone, Copy)]
 pub struct Answer<V> {
     pub(crate) outcome: Outcome,
     pub(crate) view: V,
+    pub(crate) charged: Option<Charged>,
+}
+
+/// A charge that has been made: what it takes to undo it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Charged {
+    pub(crate) permits: u64,
+    /// The word that the charge has left.
+    pub(crate) word: Word,
 }
 
 impl<V> Answer<V> {
+    #[inline]
+    pub(crate) fn new(outcome: Outcome, view: V) -> Self {
+        Self { outcome, view, charged: None }
+    }
+
+    /// The same answer, given by a charge that left `word`.
+    #[inline]
+    pub(crate) fn charging(self, permits: u64, word: Word) -> Self {
+        Self { charged: Some(Charged { permits, word }), ..self }
+    }
+
     #[inline]
     pub(crate) fn is_allowed(&self) -> bool {
         self.outcome == Outcome::Allowed
@@ -90,6 +110,9 @@ pub trait Policy: Copy + Debug + Send + Sync + 'static {
         intent: Intent,
     ) -> Result<Answer<Self::View>, Retry>;
 
+    /// How many permits a call may be granted at `now`, on `word`.
+    fn available(&self, state: State<'_>, word: Word, now: u64) -> Result<u64, Retry>;
+
     /// Whether the state lies in the future of the reading `now` by more than the slack explains.
     fn is_ahead(&self, state: State<'_>, word: Word, now: u64) -> bool;
 
@@ -110,6 +133,20 @@ pub trait Policy: Copy + Debug + Send + Sync + 'static {
     /// Records, before a stale state is freed as of `now`, what its word cannot.
     #[inline]
     fn seal(&self, _state: State<'_>, _now: u64) {}
+}
+
+/// A policy whose charges can be taken back: its words tell how much is charged, so that less can be written.
+pub trait Refund: Policy {
+    /// What to write at `now` in place of the word that a charge has left, so that every later decision is what it would
+    /// have been without the charge; and how many permits that gives back.
+    fn undone(&self, charged: Charged, now: u64) -> (u64, Word);
+
+    /// At most `permits` given back at `now`: how many those are, and the word with them; `None` if there is nothing
+    /// to give back.
+    fn refunded(&self, word: Word, now: u64, permits: u64) -> Option<(u64, Word)>;
+
+    /// Forgets at `now` all that has been charged.
+    fn reset(&self, state: State<'_>, word: Word, now: u64) -> Result<(), Retry>;
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@
 use crate::algorithm::state::{Retry, State};
 use crate::algorithm::window::{Window, Windows};
 use crate::algorithm::word::{TIME_MAX, Word};
-use crate::algorithm::{Algorithm, Answer, Intent, Policy};
+use crate::algorithm::{Algorithm, Answer, Charged, Intent, Policy, Refund};
 use crate::clock::Clock;
 use crate::decision::{Decision, Outcome, View};
 use crate::error::BuildError;
@@ -142,7 +142,7 @@ impl SlidingCounterPolicy {
     fn decide(&self, outcome: Outcome, pair: Pair, now: u64, cost: u64) -> Answer<SlidingCounterView> {
         let Pair { current, previous } = pair;
         let (value, windows) = (self.windows.pack(current), self.windows);
-        Answer { outcome, view: SlidingCounterView { value, previous, now, cost, windows } }
+        Answer::new(outcome, SlidingCounterView { value, previous, now, cost, windows })
     }
 
     /// Records the count of `closed` as the previous window's, if nobody has.
@@ -167,7 +167,7 @@ impl Policy for SlidingCounterPolicy {
     type Extra = [AtomicU64; 1];
 
     #[inline]
-    fn decision(Answer { outcome, view }: Answer<SlidingCounterView>) -> Decision {
+    fn decision(Answer { outcome, view, .. }: Answer<SlidingCounterView>) -> Decision {
         Decision::new(View::SlidingCounter(outcome.into(), view))
     }
 
@@ -229,8 +229,13 @@ impl Policy for SlidingCounterPolicy {
             self.roll(state, word, previous, recorded)?;
         }
         let current = Window { count: pair.current.count + cost, ..pair.current };
-        state.exchange(word, Word::live(self.windows.pack(current)))?;
-        Ok(self.decide(outcome, Pair { current, ..pair }, now, cost))
+        let end = Word::live(self.windows.pack(current));
+        state.exchange(word, end)?;
+        Ok(self.decide(outcome, Pair { current, ..pair }, now, cost).charging(cost, end))
+    }
+
+    fn available(&self, state: State<'_>, word: Word, now: u64) -> Result<u64, Retry> {
+        self.attempt(state, word, now, 0, Intent::Peek).map(|answer| answer.view.remaining())
     }
 
     fn is_ahead(&self, _state: State<'_>, word: Word, now: u64) -> bool {
@@ -262,6 +267,30 @@ impl Policy for SlidingCounterPolicy {
             prev.store(0, Ordering::Relaxed);
         }
         value.max(newest)
+    }
+}
+
+impl Refund for SlidingCounterPolicy {
+    fn undone(&self, Charged { permits, word }: Charged, now: u64) -> (u64, Word) {
+        self.windows.undone(word.value(), now, permits)
+    }
+
+    /// To the current window: what the one before it granted counts on.
+    fn refunded(&self, word: Word, now: u64, permits: u64) -> Option<(u64, Word)> {
+        self.windows.refunded(self.current(word), now, permits)
+    }
+
+    fn reset(&self, state: State<'_>, word: Word, now: u64) -> Result<(), Retry> {
+        let prev = &state.extra[0];
+        // ORDERING: Acquire pairs with the Release in `roll`.
+        let previous = prev.load(Ordering::Acquire);
+        // The window before goes first: whoever decides in between sees a part of what is forgotten. A roller that
+        // was stopped may still write the old count after this, which only refuses.
+        // ORDERING: AcqRel as in `roll`; the exchange of the main word that follows publishes it.
+        if prev.compare_exchange(previous, 0, Ordering::AcqRel, Ordering::Relaxed).is_err() {
+            return Err(Retry::Lost);
+        }
+        state.exchange(word, Word::live(self.windows.fresh(self.current(word), now)))
     }
 }
 

@@ -168,7 +168,7 @@ impl SlidingLogPolicy {
     #[inline]
     fn decide(&self, outcome: Outcome, remaining: Option<u64>, details: Details) -> Answer<SlidingLogView> {
         let Details { now, free_at, empty_at } = details;
-        Answer { outcome, view: SlidingLogView { limit: self.limit, remaining, now, free_at, empty_at } }
+        Answer::new(outcome, SlidingLogView { limit: self.limit, remaining, now, free_at, empty_at })
     }
 
     /// When the window is empty again if nothing more is charged: 0 if it is.
@@ -194,7 +194,7 @@ impl Policy for SlidingLogPolicy {
     type Extra = Box<[AtomicU64]>;
 
     #[inline]
-    fn decision(Answer { outcome, view }: Answer<SlidingLogView>) -> Decision {
+    fn decision(Answer { outcome, view, .. }: Answer<SlidingLogView>) -> Decision {
         Decision::new(View::SlidingLog(outcome.into(), view))
     }
 
@@ -281,9 +281,21 @@ impl Policy for SlidingLogPolicy {
             // already: a healer that was stopped before it lowers what it has read must fail from here on.
             Self::born(state).replace(reading.born, effective)?;
         }
-        ring.claim(state, word, head, effective, cost)?;
+        let claimed = ring.claim(state, word, head, effective, cost)?;
         let empty_at = effective.saturating_add(self.period);
-        Ok(self.decide(Outcome::Allowed, remaining, Details { now, free_at: 0, empty_at }))
+        let answer = self.decide(Outcome::Allowed, remaining, Details { now, free_at: 0, empty_at });
+        Ok(answer.charging(cost, claimed))
+    }
+
+    fn available(&self, state: State<'_>, word: Word, now: u64) -> Result<u64, Retry> {
+        if self.limit == 0 {
+            return Ok(0);
+        }
+        let reading = self.read(state, word)?;
+        let head = self.layout.head(word.value());
+        let available = self.departed(self.ring(state), head, 0, now.max(reading.recorded()));
+        state.confirm(word)?;
+        Ok(available)
     }
 
     fn is_ahead(&self, state: State<'_>, word: Word, now: u64) -> bool {
@@ -299,7 +311,7 @@ impl Policy for SlidingLogPolicy {
             if !is_needed {
                 return Ok(());
             }
-            ring.claim(state, word, head, edge, self.limit)?;
+            let _ = ring.claim(state, word, head, edge, self.limit)?;
             // Not before: a claim that was decided on `born` as it is may come first, and is dated by it.
             if reading.born.time() > edge { Self::born(state).replace(reading.born, edge) } else { Ok(()) }
         });
@@ -505,7 +517,7 @@ mod tests {
         let (word, born) = (log.word(), SlidingLogPolicy::born(log.state()).load());
         let (ring, layout) = (log.policy.ring(log.state()), log.policy.layout);
         let edge = NOW + SLACK_NANOS;
-        assert_eq!(ring.claim(log.state(), word, layout.head(word.value()), edge, 2), Ok(()));
+        assert_eq!(ring.claim(log.state(), word, layout.head(word.value()), edge, 2).map(|_| ()), Ok(()));
         claim_at_and_stop(&log, glitch);
         assert_eq!(SlidingLogPolicy::born(log.state()).replace(born, edge), Err(Retry::Lost));
         costs_one_more_capacity(&log);

@@ -25,9 +25,12 @@
 //!
 //! `units(t)` is one widening multiplication; nothing on the way of a decision divides.
 
+use core::time::Duration;
+
+use crate::algorithm::ask::Reserve;
 use crate::algorithm::state::{Retry, State};
 use crate::algorithm::word::{TIME_MAX, VALUE_BITS, VALUE_MAX, Word};
-use crate::algorithm::{Algorithm, Answer, Intent, Policy, SLACK_NANOS};
+use crate::algorithm::{Algorithm, Answer, Charged, Intent, Policy, Refund, SLACK_NANOS};
 use crate::clock::Clock;
 use crate::decision::{Decision, Outcome, View};
 use crate::error::BuildError;
@@ -70,13 +73,14 @@ pub struct TokenBucket {
     quota: Quota,
     burst: Option<u64>,
     start_empty: bool,
+    max_wait: Duration,
 }
 
 impl TokenBucket {
     /// A bucket that refills at the quota's rate. Its capacity is the quota's limit, unless [`burst`](Self::burst)
     /// says otherwise.
     pub const fn new(quota: Quota) -> Self {
-        Self { quota, burst: None, start_empty: false }
+        Self { quota, burst: None, start_empty: false, max_wait: Duration::ZERO }
     }
 
     /// The capacity in permits: the most that can be granted at one instant.
@@ -84,6 +88,16 @@ impl TokenBucket {
     /// With a quota of limit 0 it is a budget that is spent once: nothing comes back.
     pub const fn burst(mut self, capacity: u64) -> Self {
         self.burst = Some(capacity);
+        self
+    }
+
+    /// The longest wait that a [`reserve`](crate::Limiter::reserve) may ask for, and the deepest debt that a
+    /// [`penalize`](crate::Limiter::penalize) may cause; zero, unless this is called.
+    ///
+    /// A bucket can be in debt for as long as this: a key that a clock which erred has left ahead works again that much
+    /// later.
+    pub const fn max_wait(mut self, max_wait: Duration) -> Self {
+        self.max_wait = max_wait;
         self
     }
 
@@ -122,8 +136,12 @@ pub struct TokenBucketPolicy {
     rate: u64,
     /// `capacity * C`.
     full: u64,
-    /// `capacity * C` and the slack: a word further than this ahead of a reading is ahead of it.
+    /// `capacity * C` and what comes back in `max_wait`: no charge leaves a word further than this ahead of its reading.
+    debt_max: u64,
+    /// The same and the slack: a word further than this ahead of a reading is ahead of it.
     edge: u64,
+    /// ns.
+    max_wait: u64,
     /// Last reading that the word can tell; time stands still there.
     horizon: u64,
     start_empty: bool,
@@ -140,7 +158,7 @@ fn greatest_common_divisor(a: u64, b: u64) -> u64 {
 }
 
 impl TokenBucketPolicy {
-    fn new(&TokenBucket { quota, burst, start_empty }: &TokenBucket) -> Result<Self, BuildError> {
+    fn new(&TokenBucket { quota, burst, start_empty, max_wait }: &TokenBucket) -> Result<Self, BuildError> {
         let (limit, period) = (quota.limit(), quota.period_nanos()?);
         if burst == Some(0) {
             return Err(BuildError::ZeroBurst);
@@ -157,7 +175,15 @@ impl TokenBucketPolicy {
             let max = (SPAN_MAX - 1).saturating_sub(slack) / u128::from(unit_cost);
             return Err(BuildError::BurstTooLarge { burst: capacity, max: saturate(max) });
         }
-        let room = u128::from(VALUE_MAX) - full - slack;
+        let max_wait_nanos = saturate(max_wait.as_nanos());
+        let debt = u128::from(max_wait_nanos) * u128::from(rate);
+        let ahead = debt.div_ceil(1 << FRACTION_BITS);
+        if full + ahead + slack >= SPAN_MAX {
+            let room = SPAN_MAX - 1 - full - slack;
+            let max_nanos = saturate((room << FRACTION_BITS) / u128::from(rate));
+            return Err(BuildError::MaxWaitTooLong { max_wait_nanos, max_nanos });
+        }
+        let room = u128::from(VALUE_MAX) - full - ahead - slack;
         let horizon = match rate {
             0 => TIME_MAX,
             rate => saturate((((room + 1) << FRACTION_BITS) - 1) / u128::from(rate)).min(TIME_MAX),
@@ -165,8 +191,10 @@ impl TokenBucketPolicy {
         if horizon < HORIZON_MIN_NANOS {
             return Err(BuildError::HorizonTooShort { horizon_nanos: horizon, min_nanos: HORIZON_MIN_NANOS });
         }
-        let (full, edge) = (saturate(full), saturate(full + slack));
-        Ok(Self { capacity, unit_cost, rate, full, edge, horizon, start_empty })
+        let debt_max = saturate(full + (debt >> FRACTION_BITS));
+        let (full, edge) = (saturate(full), saturate(full + ahead + slack));
+        let max_wait = max_wait_nanos;
+        Ok(Self { capacity, unit_cost, rate, full, debt_max, edge, max_wait, horizon, start_empty })
     }
 
     /// The time in units, floored; stands still at the horizon.
@@ -187,11 +215,87 @@ impl TokenBucketPolicy {
         if charged - now <= self.full { Step::Grant(charged) } else { Step::Refuse }
     }
 
+    /// Grants what comes back within the wait that is asked for, and moves the word by all of it.
+    pub(super) fn reserve(
+        &self,
+        state: State<'_>,
+        word: Word,
+        now: u64,
+        Reserve { permits, max_wait }: Reserve,
+        intent: Intent,
+    ) -> Result<Answer<TokenBucketView>, Retry> {
+        if permits == 0 || permits > self.capacity {
+            return self.attempt(state, word, now, permits, Intent::Peek);
+        }
+        if intent.heals() && self.is_ahead(state, word, now) {
+            return Err(Retry::Ahead);
+        }
+        let full_at = self.full_at(word);
+        let charged = full_at.max(self.units(now)) + permits * self.unit_cost;
+        let due_at_the_latest = self.units(now.saturating_add(max_wait.min(self.max_wait)));
+        if charged > due_at_the_latest + self.full {
+            return Ok(self.decide(Outcome::Denied, full_at, now, permits));
+        }
+        self.charge(state, word, charged, now, permits)
+    }
+
+    /// The first ns at which the permits of a charge that left `word` have come back; 0 if they were there.
+    pub(crate) fn due(&self, word: Word) -> u64 {
+        let missing = word.value().saturating_sub(self.full);
+        if missing == 0 { 0 } else { nanos_at(self.rate, missing, self.horizon).unwrap_or(self.horizon) }
+    }
+
+    /// The longest wait in ns that a reservation may ask for.
+    pub(crate) fn max_wait(&self) -> u64 {
+        self.max_wait
+    }
+
+    /// Charges as many whole permits as the debt may be.
+    pub(super) fn penalize(
+        &self,
+        state: State<'_>,
+        word: Word,
+        now: u64,
+        permits: u64,
+        intent: Intent,
+    ) -> Result<Answer<TokenBucketView>, Retry> {
+        if intent.heals() && self.is_ahead(state, word, now) {
+            return Err(Retry::Ahead);
+        }
+        let (full_at, units) = (self.full_at(word), self.units(now));
+        let owed = full_at.max(units);
+        // A permit costs at least one unit; `max` says so to the compiler, which else checks.
+        let permits = permits.min((units + self.debt_max).saturating_sub(owed) / self.unit_cost.max(1));
+        if permits == 0 {
+            return Ok(self.decide(Outcome::Denied, full_at, now, 0));
+        }
+        self.charge(state, word, owed + permits * self.unit_cost, now, permits)
+    }
+
+    /// Less debt, and the permits that this gives back, rounded down: what time gives back is not given twice.
+    fn lowered(&self, full_at: u64, less: u64) -> (u64, Word) {
+        ((full_at - less) / self.unit_cost.max(1), Word::live(less))
+    }
+
+    #[inline]
+    fn charge(
+        &self,
+        state: State<'_>,
+        word: Word,
+        charged: u64,
+        now: u64,
+        permits: u64,
+    ) -> Result<Answer<TokenBucketView>, Retry> {
+        let end = Word::live(charged);
+        state.exchange(word, end)?;
+        Ok(self.decide(Outcome::Allowed, charged, now, permits).charging(permits, end))
+    }
+
     #[inline]
     fn decide(&self, outcome: Outcome, full_at: u64, now: u64, cost: u64) -> Answer<TokenBucketView> {
         let Self { capacity, unit_cost, rate, horizon, .. } = *self;
         let view = TokenBucketView { full_at, now, cost, capacity, unit_cost, rate, horizon };
-        Answer { outcome, view }
+        Answer::new(outcome, view)
     }
 }
 
@@ -235,7 +339,7 @@ impl Policy for TokenBucketPolicy {
     type Extra = [AtomicU64; 0];
 
     #[inline]
-    fn decision(Answer { outcome, view }: Answer<TokenBucketView>) -> Decision {
+    fn decision(Answer { outcome, view, .. }: Answer<TokenBucketView>) -> Decision {
         Decision::new(View::TokenBucket(outcome.into(), view))
     }
 
@@ -280,15 +384,16 @@ impl Policy for TokenBucketPolicy {
             return Ok(self.decide(Outcome::TooLarge, full_at, now, cost));
         }
         match self.step(full_at, units, cost) {
-            Step::Grant(charged) if intent.charges() => {
-                state.exchange(word, Word::live(charged))?;
-                Ok(self.decide(Outcome::Allowed, charged, now, cost))
-            }
+            Step::Grant(charged) if intent.charges() => self.charge(state, word, charged, now, cost),
             Step::Grant(_) => Ok(self.decide(Outcome::Allowed, full_at, now, cost)),
             Step::Refuse if cost == 0 => Ok(self.decide(Outcome::Allowed, full_at, now, cost)),
             Step::Refuse if intent.heals() && self.is_ahead(state, word, now) => Err(Retry::Ahead),
             Step::Refuse => Ok(self.decide(Outcome::Denied, full_at, now, cost)),
         }
+    }
+
+    fn available(&self, _state: State<'_>, word: Word, now: u64) -> Result<u64, Retry> {
+        Ok(self.decide(Outcome::Allowed, self.full_at(word), now, 0).view.remaining())
     }
 
     #[inline]
@@ -314,6 +419,28 @@ impl Policy for TokenBucketPolicy {
     #[inline]
     fn prepare(&self, _state: State<'_>, value: u64, newest: u64) -> u64 {
         value.max(newest)
+    }
+}
+
+impl Refund for TokenBucketPolicy {
+    /// Never before `now`: the bucket is full then, and a full one tells no time before.
+    fn undone(&self, Charged { permits, word }: Charged, now: u64) -> (u64, Word) {
+        let full_at = word.value();
+        let before = full_at.saturating_sub(permits.saturating_mul(self.unit_cost));
+        self.lowered(full_at, before.max(self.units(now).min(full_at)))
+    }
+
+    fn refunded(&self, word: Word, now: u64, permits: u64) -> Option<(u64, Word)> {
+        if word.is_newborn() {
+            return None;
+        }
+        let owed = word.value().saturating_sub(self.units(now));
+        let given = permits.saturating_mul(self.unit_cost).min(owed);
+        (given > 0).then(|| self.lowered(word.value(), word.value() - given))
+    }
+
+    fn reset(&self, state: State<'_>, word: Word, now: u64) -> Result<(), Retry> {
+        state.exchange(word, Word::live(self.units(now).min(self.full_at(word))))
     }
 }
 
@@ -400,7 +527,7 @@ mod tests {
     }
 
     fn build(limit: u64, period: u64, burst: u64) -> Result<TokenBucketPolicy, BuildError> {
-        let quota = Quota::new(limit, core::time::Duration::from_nanos(period));
+        let quota = Quota::new(limit, Duration::from_nanos(period));
         TokenBucketPolicy::new(&TokenBucket::new(quota).burst(burst))
     }
 

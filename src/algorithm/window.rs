@@ -12,7 +12,7 @@
 //! the high bits values compare by (index, count).
 
 use crate::algorithm::SLACK_NANOS;
-use crate::algorithm::word::{TIME_MAX, VALUE_BITS};
+use crate::algorithm::word::{TIME_MAX, VALUE_BITS, Word};
 use crate::error::BuildError;
 use crate::quota::Quota;
 
@@ -98,6 +98,27 @@ impl Windows {
     pub(crate) fn edge(self, now: u64) -> u64 {
         let index = self.index(now.saturating_add(SLACK_NANOS));
         self.pack(Window { index, count: self.limit })
+    }
+
+    /// A window without so many permits, which come back while it has not passed at `now`: see `Refund::undone`.
+    pub(crate) fn undone(self, value: u64, now: u64, permits: u64) -> (u64, Word) {
+        let Window { index, count } = self.unpack(value);
+        let less = self.pack(Window { index, count: count.saturating_sub(permits) });
+        (if self.latest(index, now) == index { permits } else { 0 }, Word::live(less))
+    }
+
+    /// The value of an unused window: that of `now`, or the one recorded if that is later.
+    pub(crate) fn fresh(self, recorded: Window, now: u64) -> u64 {
+        self.pack(Window { index: self.latest(recorded.index, now), count: 0 })
+    }
+
+    /// At most `permits` given back while the window has not passed at `now`: see `Refund::refunded`.
+    pub(crate) fn refunded(self, window: Window, now: u64, permits: u64) -> Option<(u64, Word)> {
+        let given = permits.min(window.count);
+        if given == 0 || self.latest(window.index, now) != window.index {
+            return None;
+        }
+        Some((given, Word::live(self.pack(Window { count: window.count - given, ..window }))))
     }
 
     /// The time at which `periods` have passed since the window started.

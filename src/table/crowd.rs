@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use super::shape::{CHOICES, Fingerprint, Probes, Shape, WAYS};
 use super::{Full, Table};
-use crate::algorithm::{Algorithm, Policy};
+use crate::algorithm::{Algorithm, All, Policy};
 use crate::decision::Outcome;
 use crate::reading::Readings;
 use crate::{FixedWindow, Instant, ManualClock, Quota, SlidingCounter, SlidingLog, TokenBucket};
@@ -52,7 +52,7 @@ fn crowd(count: usize) -> (Vec<Fingerprint>, Fingerprint) {
 
 fn ask<P: Policy>(table: &Table<P>, key: Fingerprint, now: u64, cost: u64) -> Result<Outcome, Full> {
     let mut readings = Readings::<ManualClock>::given(Instant::from_nanos(now));
-    table.charge(key, &mut readings, cost).map(|answer| answer.outcome)
+    table.charge(key, &mut readings, All(cost)).map(|answer| answer.outcome)
 }
 
 /// Takes all of the limit, once.

@@ -2,7 +2,7 @@
 
 use crate::algorithm::{Policy, SLACK_NANOS, TIME_MAX, Tag, Word};
 use crate::clock::Clock;
-use crate::limiter::heal;
+use crate::direct::heal;
 use crate::reading::Readings;
 use crate::sync::MODELLED;
 use crate::table::guard::{Guard, GuardWord};

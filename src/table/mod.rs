@@ -22,9 +22,13 @@
 //! # Why a decision is its key's
 //!
 //! A hit loads the word, then checks the fingerprint again, then exchanges the word. The fingerprint changes only
-//! while a slot is HELD, and the word of a slot that has been recycled never returns to an older value. So a
-//! successful exchange proves that the fingerprint checked in between was the owner's; a refusal re-loads the word to
-//! prove the same.
+//! while a slot is HELD, and the words of a new owner are later than the last owner's. So a successful exchange proves
+//! that the fingerprint checked in between was the owner's; a refusal re-loads the word to prove the same.
+//!
+//! Not if charges were taken back: then the last owner's word may have been a later one, and the new owner may come to
+//! just that. So a charge looks at the fingerprint once more after its exchange. If it has met another key's word it
+//! decides again; the other key is charged for nothing. (What it cannot see is a slot that went to another key and back
+//! while it was stopped twice, both times at the same word.)
 
 #[cfg(test)]
 mod crowd;
@@ -32,13 +36,14 @@ mod guard;
 mod insert;
 mod shape;
 mod slot;
+mod take_back;
 mod words;
 
-use crate::algorithm::{Answer, Intent, Policy, Retry};
+use crate::algorithm::{All, Answer, Ask, Intent, Policy, Retry};
 use crate::clock::Clock;
 use crate::decision::Outcome;
+use crate::direct::heal;
 use crate::error::BuildError;
-use crate::limiter::heal;
 use crate::reading::Readings;
 use crate::stats::Stats;
 use guard::{Guard, GuardWord};
@@ -100,7 +105,7 @@ impl<P: Policy> Table<P> {
         &self,
         fingerprint: Fingerprint,
         readings: &mut Readings<'_, C>,
-        cost: u64,
+        ask: impl Ask<P>,
     ) -> Result<Answer<P::View>, Full> {
         let probes = self.shape.probes(fingerprint);
         loop {
@@ -109,7 +114,9 @@ impl<P: Policy> Table<P> {
                 None => self.locate(&probes, fingerprint, readings)?,
             };
             let intent = readings.charge();
-            if let Ok(answer) = self.on_hit(found, readings, cost, intent) {
+            if let Ok(answer) = self.on_hit(found, readings, ask, intent)
+                && (answer.charged.is_none() || found.slot.fingerprint() == fingerprint.get())
+            {
                 return Ok(answer);
             }
         }
@@ -125,14 +132,19 @@ impl<P: Policy> Table<P> {
     ) -> Answer<P::View> {
         let probes = self.shape.probes(fingerprint);
         loop {
-            let near = self.find_near(&probes, fingerprint);
-            let found =
-                near.or_else(|| self.find_spilled(&probes, self.guard(fingerprint).load(), fingerprint));
+            let found = self.find(&probes, fingerprint);
             let Some(found) = found else { return self.policy.unknown(readings.now(), cost) };
-            if let Ok(answer) = self.on_hit(found, readings, cost, Intent::Peek) {
+            if let Ok(answer) = self.on_hit(found, readings, All(cost), Intent::Peek) {
                 return answer;
             }
         }
+    }
+
+    /// The slot that is the key's.
+    #[inline]
+    fn find(&self, probes: &Probes, fingerprint: Fingerprint) -> Option<Located<'_>> {
+        let near = self.find_near(probes, fingerprint);
+        near.or_else(|| self.find_spilled(probes, self.guard(fingerprint).load(), fingerprint))
     }
 
     /// One attempt at the key's own state.
@@ -141,10 +153,10 @@ impl<P: Policy> Table<P> {
         &self,
         Located { slot, word }: Located<'_>,
         readings: &mut Readings<'_, C>,
-        cost: u64,
+        ask: impl Ask<P>,
         intent: Intent,
     ) -> Result<Answer<P::View>, Retry> {
-        match self.policy.attempt(slot.state, word, readings.now(), cost, intent) {
+        match ask.attempt(&self.policy, slot.state, word, readings.now(), intent) {
             Ok(answer) if answer.is_allowed() && intent.charges() => Ok(answer),
             Ok(answer) => {
                 // A key just inserted as of a time after this reading: not refused without a look at the clock.
@@ -279,7 +291,7 @@ mod tests {
 
     fn charge(table: &Table<<TokenBucket as Algorithm>::Policy>, number: u64, now: u64) {
         let mut readings = Readings::<ManualClock>::given(Instant::from_nanos(now));
-        let answer = table.charge(key(number), &mut readings, 1);
+        let answer = table.charge(key(number), &mut readings, All(1));
         assert!(answer.is_ok_and(|answer| answer.is_allowed()), "key {number}");
     }
 
@@ -326,7 +338,9 @@ mod tests {
             for (number, now) in [(0, 5), (1, DAY + 5), (2, DAY + 5)] {
                 let mut readings = Readings::<ManualClock>::given(Instant::from_nanos(now));
                 assert!(
-                    table.charge(key(number), &mut readings, limit).is_ok_and(|answer| answer.is_allowed())
+                    table
+                        .charge(key(number), &mut readings, All(limit))
+                        .is_ok_and(|answer| answer.is_allowed())
                 );
             }
             let words = || {
@@ -339,7 +353,7 @@ mod tests {
             for (number, now, cost) in [(1, DAY + 5, 1), (2, DAY + 6, limit), (1, 5, 1), (2, DAY, limit + 1)]
             {
                 let mut readings = Readings::<ManualClock>::given(Instant::from_nanos(now));
-                let refused = table.charge(key(number), &mut readings, cost);
+                let refused = table.charge(key(number), &mut readings, All(cost));
                 assert!(refused.is_ok_and(|answer| !answer.is_allowed()));
             }
             assert_eq!(words(), before);
@@ -419,7 +433,7 @@ mod tests {
         let decide = |full_at, now, intent| {
             let mut readings = Readings::<ManualClock>::given(Instant::from_nanos(now));
             let located = Located { slot, word: Word::live(full_at) };
-            table.on_hit(located, &mut readings, 1, intent).map(|answer| answer.outcome)
+            table.on_hit(located, &mut readings, All(1), intent).map(|answer| answer.outcome)
         };
         for (replaced, now, intent, outcome) in [
             (DAY + 1, DAY - 1, Intent::ChargeAt, Outcome::Denied),
@@ -438,8 +452,8 @@ mod tests {
         clock.set(then);
         let table = small(Word::new(Tag::Newborn, DAY));
         let mut readings = Readings::of(&clock);
-        assert!(table.charge(key(1), &mut readings.clone(), 1).is_ok_and(|answer| !answer.is_allowed()));
+        assert!(table.charge(key(1), &mut readings.clone(), All(1)).is_ok_and(|answer| !answer.is_allowed()));
         clock.set(now);
-        assert!(table.charge(key(1), &mut readings, 1).is_ok_and(|answer| answer.is_allowed()));
+        assert!(table.charge(key(1), &mut readings, All(1)).is_ok_and(|answer| answer.is_allowed()));
     }
 }

@@ -243,7 +243,7 @@ impl<'a> Ring<'a> {
         self.enter_all(state, word, self.layout.before(head.position, open), open, time)
     }
 
-    /// Claims the next `cost` slots for `time` and enters them.
+    /// Claims the next `cost` slots for `time` and enters them: the word that it leaves.
     #[inline]
     pub(super) fn claim(
         &self,
@@ -252,7 +252,7 @@ impl<'a> Ring<'a> {
         head: Head,
         time: u64,
         cost: u64,
-    ) -> Result<(), Retry> {
+    ) -> Result<Word, Retry> {
         let first = self.load(head.position);
         let claimed = self.layout.claimed(head, time, cost);
         state.exchange(word, claimed)?;
@@ -262,7 +262,7 @@ impl<'a> Ring<'a> {
             // Whoever moves the head on has entered the rest, so losing it there is no loss.
             let _ = self.enter_all(state, claimed, self.layout.after(head.position, 1), cost - 1, time);
         }
-        Ok(())
+        Ok(claimed)
     }
 
     /// Enters `count` slots from `position` on, in order, while the head stays `word`.

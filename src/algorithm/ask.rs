@@ -1,0 +1,94 @@
+//! What calls ask of a state, as one attempt each: the loops around them are those of the limiters.
+
+use crate::algorithm::policy::{Answer, Intent, Policy};
+use crate::algorithm::state::{Retry, State};
+use crate::algorithm::token_bucket::TokenBucketPolicy;
+use crate::algorithm::word::Word;
+use crate::decision::Outcome;
+
+/// One attempt at what a call asks for, on a `word` that was just loaded from the state.
+pub(crate) trait Ask<P: Policy>: Copy {
+    fn attempt(
+        self,
+        policy: &P,
+        state: State<'_>,
+        word: Word,
+        now: u64,
+        intent: Intent,
+    ) -> Result<Answer<P::View>, Retry>;
+}
+
+/// So many permits, or none.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct All(pub(crate) u64);
+
+impl<P: Policy> Ask<P> for All {
+    #[inline]
+    fn attempt(
+        self,
+        policy: &P,
+        state: State<'_>,
+        word: Word,
+        now: u64,
+        intent: Intent,
+    ) -> Result<Answer<P::View>, Retry> {
+        policy.attempt(state, word, now, self.0, intent)
+    }
+}
+
+/// As many permits as there are, up to so many. Refused as one permit is if there are none.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct UpTo(pub(crate) u64);
+
+impl<P: Policy> Ask<P> for UpTo {
+    fn attempt(
+        self,
+        policy: &P,
+        state: State<'_>,
+        word: Word,
+        now: u64,
+        intent: Intent,
+    ) -> Result<Answer<P::View>, Retry> {
+        let available = policy.available(state, word, now)?;
+        let answer = policy.attempt(state, word, now, self.0.min(available.max(1)), intent)?;
+        // What was available on this word still is, unless another thread has changed the state's other words.
+        if available > 0 && answer.outcome == Outcome::Denied { Err(Retry::Lost) } else { Ok(answer) }
+    }
+}
+
+/// So many permits, now or once they have come back, if that takes no longer than so many ns.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Reserve {
+    pub(crate) permits: u64,
+    pub(crate) max_wait: u64,
+}
+
+impl Ask<TokenBucketPolicy> for Reserve {
+    fn attempt(
+        self,
+        policy: &TokenBucketPolicy,
+        state: State<'_>,
+        word: Word,
+        now: u64,
+        intent: Intent,
+    ) -> Result<Answer<<TokenBucketPolicy as Policy>::View>, Retry> {
+        policy.reserve(state, word, now, self, intent)
+    }
+}
+
+/// So many permits taken away, whether they are there or not, or as many as the debt may be.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Penalty(pub(crate) u64);
+
+impl Ask<TokenBucketPolicy> for Penalty {
+    fn attempt(
+        self,
+        policy: &TokenBucketPolicy,
+        state: State<'_>,
+        word: Word,
+        now: u64,
+        intent: Intent,
+    ) -> Result<Answer<<TokenBucketPolicy as Policy>::View>, Retry> {
+        policy.penalize(state, word, now, self.0, intent)
+    }
+}

@@ -1,0 +1,274 @@
+//! Permits granted before they are due.
+
+use core::fmt;
+use core::hash::BuildHasher;
+use core::time::Duration;
+
+use crate::algorithm::{Algorithm, Answer, Charged, Policy, Reserve, TokenBucket};
+use crate::clock::{Clock, Instant};
+use crate::decision::Denied;
+use crate::hash::KeyOf;
+use crate::keyed::{Keyed, Spillway};
+use crate::limiter::Limiter;
+use crate::reading::{Readings, nanos};
+use crate::table::Fingerprint;
+
+/// Permits that were charged now and may be used once they are due.
+///
+/// Dropping it cancels it; whoever uses the permits says so by [`keep`](Self::keep) or by [`sleep`](Self::sleep).
+///
+/// # What a cancel gives back
+///
+/// All of it, if nothing was charged to the bucket since, and if all that was has been cancelled before: in reverse
+/// order everything comes back. Otherwise nothing: what was charged since was promised on the strength of this charge,
+/// and giving back both would grant more than the bound in some span. (With a capacity of 5 and 1 per ns: 5 at 100, 3 at
+/// 103, then the first cancelled at 104: in full, 5 more at 104 would make eight in 2 ns.) Never twice, and never to a
+/// state that has moved on.
+#[must_use = "dropping a reservation cancels it"]
+pub struct Reservation<'a> {
+    issuer: &'a (dyn Issuer + Sync),
+    receipt: Option<Receipt>,
+    permits: u64,
+    due: Instant,
+}
+
+/// Whose permits they are.
+pub(crate) trait Issuer {
+    fn now(&self) -> Instant;
+    fn cancel(&self, receipt: Receipt) -> u64;
+}
+
+/// What was charged, and where.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Receipt {
+    fingerprint: Fingerprint,
+    /// In the state that keys without a slot share.
+    is_shared: bool,
+    charged: Charged,
+}
+
+impl Reservation<'_> {
+    /// The number of permits.
+    pub fn permits(&self) -> u64 {
+        self.permits
+    }
+
+    /// When they may be used, on the limiter's clock: the first ns at which they are there.
+    pub fn due(&self) -> Instant {
+        self.due
+    }
+
+    /// How long that is from now; zero once they are due.
+    pub fn wait(&self) -> Duration {
+        self.due.saturating_duration_since(self.issuer.now())
+    }
+
+    /// The permits will be used: nothing is given back.
+    pub fn keep(mut self) {
+        self.receipt = None;
+    }
+
+    /// Blocks the thread until the permits are due, on the limiter's clock, and keeps them.
+    pub fn sleep(self) {
+        loop {
+            let wait = self.wait();
+            if wait.is_zero() {
+                return self.keep();
+            }
+            std::thread::sleep(wait);
+        }
+    }
+
+    /// Gives the permits back, as far as the bound allows: see above. Returns how many came back, rounded down; those that
+    /// time has given back already are not counted.
+    pub fn cancel(mut self) -> u64 {
+        self.give_back()
+    }
+
+    fn give_back(&mut self) -> u64 {
+        self.receipt.take().map_or(0, |receipt| self.issuer.cancel(receipt))
+    }
+}
+
+impl Drop for Reservation<'_> {
+    fn drop(&mut self) {
+        self.give_back();
+    }
+}
+
+impl fmt::Debug for Reservation<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reservation")
+            .field("permits", &self.permits)
+            .field("due", &self.due)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<C: Clock> Limiter<TokenBucket, C> {
+    /// Asks for `n` permits now or later, after a wait of at most `max_wait`, and no longer than the bucket's own
+    /// [`max_wait`](TokenBucket::max_wait). They are charged at once: first come, first served, without a queue, in O(1).
+    ///
+    /// # Errors
+    ///
+    /// [`Denied`] at once, and nothing is charged, if the permits would be due later. Its wait is until the same
+    /// reservation, alone, is granted; 1 ns less is not enough.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tollgate::{ManualClock, Quota, TokenBucket};
+    ///
+    /// let second = Duration::from_secs(1);
+    /// let bucket = TokenBucket::new(Quota::per_second(1)).max_wait(2 * second);
+    /// let limiter = bucket.clock(ManualClock::new()).build()?;
+    /// let waits = [(); 3].map(|()| {
+    ///     let reservation = limiter.reserve(1, 2 * second).expect("2 s are enough");
+    ///     let wait = reservation.wait();
+    ///     reservation.keep();
+    ///     wait
+    /// });
+    /// assert_eq!(waits, [0 * second, second, 2 * second]);
+    /// let refused = limiter.reserve(1, 2 * second).expect_err("due in 3 s");
+    /// assert_eq!(refused.retry_after(), Some(second));
+    /// # Ok::<(), tollgate::BuildError>(())
+    /// ```
+    pub fn reserve(&self, n: u64, max_wait: Duration) -> Result<Reservation<'_>, Denied> {
+        self.reserve_with(Readings::of(&self.clock), n, max_wait)
+    }
+
+    /// [`reserve`](Self::reserve) at a time the caller has read; see [`check_at`](Self::check_at). A cancel reads the
+    /// limiter's clock.
+    ///
+    /// # Errors
+    ///
+    /// As [`reserve`](Self::reserve).
+    pub fn reserve_at(&self, now: Instant, n: u64, max_wait: Duration) -> Result<Reservation<'_>, Denied> {
+        self.reserve_with(Readings::given(now), n, max_wait)
+    }
+
+    fn reserve_with(
+        &self,
+        readings: Readings<'_, C>,
+        n: u64,
+        max_wait: Duration,
+    ) -> Result<Reservation<'_>, Denied> {
+        let ask = Reserve { permits: n, max_wait: whole_nanos(max_wait) };
+        let (now, intent) = (readings.now(), readings.charge());
+        let answer = self.direct.ask(readings, ask, intent);
+        let due = due(self.direct.policy(), answer, ask, now)?;
+        let receipt = |charged| Receipt { fingerprint: Fingerprint::new(0), is_shared: false, charged };
+        Ok(Reservation { issuer: self, receipt: answer.charged.map(receipt), permits: n, due })
+    }
+}
+
+impl<C: Clock> Issuer for Limiter<TokenBucket, C> {
+    fn now(&self) -> Instant {
+        self.clock.now()
+    }
+
+    fn cancel(&self, receipt: Receipt) -> u64 {
+        self.direct.undo(nanos(self.clock.now()), receipt.charged)
+    }
+}
+
+impl<K: ?Sized, C: Clock, S: BuildHasher + Sync> Keyed<TokenBucket, K, C, S> {
+    /// Asks for `n` permits for the key, now or later: see [`Limiter::reserve`]. Until they are due, no other key takes
+    /// the key's slot.
+    ///
+    /// A key for which there is no slot is served by its [`Overflow`](crate::Overflow) policy: by the shared limit, at
+    /// once, or not at all.
+    ///
+    /// # Errors
+    ///
+    /// As [`Limiter::reserve`]. For a key without a slot the wait is a lower bound.
+    pub fn reserve<Q: KeyOf<K, R> + ?Sized, R>(
+        &self,
+        key: &Q,
+        n: u64,
+        max_wait: Duration,
+    ) -> Result<Reservation<'_>, Denied> {
+        self.reserve_with(self.fingerprint(key), Readings::of(&self.clock), n, max_wait)
+    }
+
+    /// [`reserve`](Self::reserve) at a time the caller has read; see [`Limiter::reserve_at`].
+    ///
+    /// # Errors
+    ///
+    /// As [`reserve`](Self::reserve).
+    pub fn reserve_at<Q: KeyOf<K, R> + ?Sized, R>(
+        &self,
+        key: &Q,
+        now: Instant,
+        n: u64,
+        max_wait: Duration,
+    ) -> Result<Reservation<'_>, Denied> {
+        self.reserve_with(self.fingerprint(key), Readings::given(now), n, max_wait)
+    }
+
+    fn reserve_with(
+        &self,
+        fingerprint: Fingerprint,
+        mut readings: Readings<'_, C>,
+        n: u64,
+        max_wait: Duration,
+    ) -> Result<Reservation<'_>, Denied> {
+        let ask = Reserve { permits: n, max_wait: whole_nanos(max_wait) };
+        let now = readings.now();
+        let policy = self.table.policy();
+        // Neither needs a slot.
+        if n == 0 || n > policy.limit() {
+            let due = due(policy, self.table.peek(fingerprint, &mut readings, n), ask, now)?;
+            return Ok(Reservation { issuer: self, receipt: None, permits: n, due });
+        }
+        let (is_shared, charged, due) = match self.table.charge(fingerprint, &mut readings, ask) {
+            Ok(answer) => (false, answer.charged, due(policy, answer, ask, now)?),
+            Err(full) => {
+                let (decision, charged) = self.overflow(fingerprint, full, &readings, ask);
+                let _ = decision.into_result()?;
+                let due = match (&self.overflow, charged) {
+                    (Spillway::Shared(shared), Some(charged)) => shared.policy().due(charged.word),
+                    _ => 0,
+                };
+                (true, charged, Instant::from_nanos(due.max(now)))
+            }
+        };
+        let receipt = |charged| Receipt { fingerprint, is_shared, charged };
+        Ok(Reservation { issuer: self, receipt: charged.map(receipt), permits: n, due })
+    }
+}
+
+impl<K: ?Sized, C: Clock, S: BuildHasher + Sync> Issuer for Keyed<TokenBucket, K, C, S> {
+    fn now(&self) -> Instant {
+        self.clock.now()
+    }
+
+    fn cancel(&self, Receipt { fingerprint, is_shared, charged }: Receipt) -> u64 {
+        let now = nanos(self.clock.now());
+        match &self.overflow {
+            Spillway::Shared(shared) if is_shared => shared.undo(now, charged),
+            _ => self.table.undo(fingerprint, now, charged),
+        }
+    }
+}
+
+type BucketPolicy = <TokenBucket as Algorithm>::Policy;
+
+/// When what was asked for at `now` is due, or why it was refused.
+fn due(
+    policy: &BucketPolicy,
+    answer: Answer<<BucketPolicy as Policy>::View>,
+    ask: Reserve,
+    now: u64,
+) -> Result<Instant, Denied> {
+    let due = answer.charged.map_or(0, |charged| policy.due(charged.word));
+    match BucketPolicy::decision(answer).into_result() {
+        Ok(_) => Ok(Instant::from_nanos(due.max(now))),
+        // The reservation is granted when what it has to wait for is no further away than it may be.
+        Err(denied) => Err(denied.sooner_by(ask.max_wait.min(policy.max_wait()))),
+    }
+}
+
+/// At most the longest that can be told, 584 years.
+fn whole_nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
