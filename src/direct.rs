@@ -41,7 +41,7 @@ impl<P: Policy> Direct<P> {
 
     #[inline]
     pub(crate) fn check<C: Clock>(&self, readings: Readings<'_, C>, cost: u64) -> Decision {
-        let intent = if cost == 0 { Intent::Peek } else { readings.charge() };
+        let intent = readings.charge_for(cost);
         P::decision(self.ask(readings, All(cost), intent))
     }
 
@@ -71,6 +71,12 @@ impl<P: Policy> Direct<P> {
             }
         }
     }
+
+    /// Undoes a charge, if nothing was charged since: how many permits come back.
+    pub(crate) fn undo(&self, now: u64, charged: Charged) -> u64 {
+        let (given, before) = self.policy.undone(charged, now);
+        if self.state().exchange(charged.word, before).is_ok() { given } else { 0 }
+    }
 }
 
 impl<P: Refund> Direct<P> {
@@ -84,12 +90,6 @@ impl<P: Refund> Direct<P> {
                 return given;
             }
         }
-    }
-
-    /// Undoes a charge, if nothing was charged since: how many permits come back.
-    pub(crate) fn undo(&self, now: u64, charged: Charged) -> u64 {
-        let (given, before) = self.policy.undone(charged, now);
-        if self.state().exchange(charged.word, before).is_ok() { given } else { 0 }
     }
 }
 

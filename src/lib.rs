@@ -1,5 +1,6 @@
 #![doc = include_str!("../docs/crate.md")]
 
+mod acquire;
 mod algorithm;
 mod clock;
 mod decision;
@@ -18,6 +19,7 @@ mod stats;
 mod sync;
 mod table;
 
+pub use acquire::{Patience, Timer};
 pub use algorithm::{Algorithm, FixedWindow, Refundable, SlidingCounter, SlidingLog, TokenBucket};
 pub use clock::{Clock, CoarseClock, CoarseClockError, Instant, ManualClock, QuantaClock, StdClock};
 pub use decision::{Decision, Denied, DeniedKind, Outcome};

@@ -15,7 +15,13 @@ impl<'c, C: Clock> Readings<'c, C> {
     /// A reading of the limiter's own clock.
     #[inline]
     pub(crate) fn of(clock: &'c C) -> Self {
-        Self { clock: Some(clock), now: nanos(clock.now()), was_renewed: false }
+        Self::taken(clock, clock.now())
+    }
+
+    /// A reading that was taken of the limiter's own clock.
+    #[inline]
+    pub(crate) fn taken(clock: &'c C, now: Instant) -> Self {
+        Self { clock: Some(clock), now: nanos(now), was_renewed: false }
     }
 
     /// The caller's time.
@@ -48,6 +54,12 @@ impl<'c, C: Clock> Readings<'c, C> {
         self.was_renewed = true;
         self.now = self.fresh();
         true
+    }
+
+    /// What a call that asks for so many permits asks of an attempt.
+    #[inline]
+    pub(crate) fn charge_for(&self, permits: u64) -> Intent {
+        if permits == 0 { Intent::Peek } else { self.charge() }
     }
 
     /// What a call that charges asks of an attempt.

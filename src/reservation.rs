@@ -145,15 +145,18 @@ impl<C: Clock> Limiter<TokenBucket, C> {
     pub fn reserve_at(&self, now: Instant, n: u64, max_wait: Duration) -> Result<Reservation<'_>, Denied> {
         self.reserve_with(Readings::given(now), n, max_wait)
     }
+}
 
-    fn reserve_with(
+impl<A: Algorithm, C: Clock> Limiter<A, C> {
+    /// A reservation, if only one that is due at once where the algorithm can make no other.
+    pub(crate) fn reserve_with(
         &self,
         readings: Readings<'_, C>,
         n: u64,
         max_wait: Duration,
     ) -> Result<Reservation<'_>, Denied> {
         let ask = Reserve { permits: n, max_wait: whole_nanos(max_wait) };
-        let (now, intent) = (readings.now(), readings.charge());
+        let (now, intent) = (readings.now(), readings.charge_for(n));
         let answer = self.direct.ask(readings, ask, intent);
         let due = due(self.direct.policy(), answer, ask, now)?;
         let receipt = |charged| Receipt { fingerprint: Fingerprint::new(0), is_shared: false, charged };
@@ -161,7 +164,7 @@ impl<C: Clock> Limiter<TokenBucket, C> {
     }
 }
 
-impl<C: Clock> Issuer for Limiter<TokenBucket, C> {
+impl<A: Algorithm, C: Clock> Issuer for Limiter<A, C> {
     fn now(&self) -> Instant {
         self.clock.now()
     }
@@ -204,8 +207,11 @@ impl<K: ?Sized, C: Clock, S: BuildHasher + Sync> Keyed<TokenBucket, K, C, S> {
     ) -> Result<Reservation<'_>, Denied> {
         self.reserve_with(self.fingerprint(key), Readings::given(now), n, max_wait)
     }
+}
 
-    fn reserve_with(
+impl<A: Algorithm, K: ?Sized, C: Clock, S: BuildHasher + Sync> Keyed<A, K, C, S> {
+    /// See [`Limiter::reserve_with`].
+    pub(crate) fn reserve_with(
         &self,
         fingerprint: Fingerprint,
         mut readings: Readings<'_, C>,
@@ -237,7 +243,7 @@ impl<K: ?Sized, C: Clock, S: BuildHasher + Sync> Keyed<TokenBucket, K, C, S> {
     }
 }
 
-impl<K: ?Sized, C: Clock, S: BuildHasher + Sync> Issuer for Keyed<TokenBucket, K, C, S> {
+impl<A: Algorithm, K: ?Sized, C: Clock, S: BuildHasher + Sync> Issuer for Keyed<A, K, C, S> {
     fn now(&self) -> Instant {
         self.clock.now()
     }
@@ -251,17 +257,10 @@ impl<K: ?Sized, C: Clock, S: BuildHasher + Sync> Issuer for Keyed<TokenBucket, K
     }
 }
 
-type BucketPolicy = <TokenBucket as Algorithm>::Policy;
-
 /// When what was asked for at `now` is due, or why it was refused.
-fn due(
-    policy: &BucketPolicy,
-    answer: Answer<<BucketPolicy as Policy>::View>,
-    ask: Reserve,
-    now: u64,
-) -> Result<Instant, Denied> {
+fn due<P: Policy>(policy: &P, answer: Answer<P::View>, ask: Reserve, now: u64) -> Result<Instant, Denied> {
     let due = answer.charged.map_or(0, |charged| policy.due(charged.word));
-    match BucketPolicy::decision(answer).into_result() {
+    match P::decision(answer).into_result() {
         Ok(_) => Ok(Instant::from_nanos(due.max(now))),
         // The reservation is granted when what it has to wait for is no further away than it may be.
         Err(denied) => Err(denied.sooner_by(ask.max_wait.min(policy.max_wait()))),

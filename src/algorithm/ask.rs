@@ -56,22 +56,23 @@ impl<P: Policy> Ask<P> for UpTo {
     }
 }
 
-/// So many permits, now or once they have come back, if that takes no longer than so many ns.
+/// So many permits, now or, where a reservation can be made, once they have come back, if that takes no longer than so
+/// many ns.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Reserve {
+pub struct Reserve {
     pub(crate) permits: u64,
     pub(crate) max_wait: u64,
 }
 
-impl Ask<TokenBucketPolicy> for Reserve {
+impl<P: Policy> Ask<P> for Reserve {
     fn attempt(
         self,
-        policy: &TokenBucketPolicy,
+        policy: &P,
         state: State<'_>,
         word: Word,
         now: u64,
         intent: Intent,
-    ) -> Result<Answer<<TokenBucketPolicy as Policy>::View>, Retry> {
+    ) -> Result<Answer<P::View>, Retry> {
         policy.reserve(state, word, now, self, intent)
     }
 }

@@ -178,6 +178,10 @@ impl Policy for FixedWindowPolicy {
         Ok(self.decide(Outcome::Allowed, charged, now).charging(cost, end))
     }
 
+    fn undone(&self, Charged { permits, word }: Charged, now: u64) -> (u64, Word) {
+        self.windows.undone(word.value(), self.shifted(now), permits)
+    }
+
     fn available(&self, _state: State<'_>, word: Word, now: u64) -> Result<u64, Retry> {
         Ok(self.windows.limit - self.at(self.window(word), self.shifted(now)).count)
     }
@@ -209,10 +213,6 @@ impl Policy for FixedWindowPolicy {
 }
 
 impl Refund for FixedWindowPolicy {
-    fn undone(&self, Charged { permits, word }: Charged, now: u64) -> (u64, Word) {
-        self.windows.undone(word.value(), self.shifted(now), permits)
-    }
-
     fn refunded(&self, word: Word, now: u64, permits: u64) -> Option<(u64, Word)> {
         self.windows.refunded(self.window(word), self.shifted(now), permits)
     }

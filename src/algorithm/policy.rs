@@ -2,6 +2,7 @@
 
 use core::fmt::Debug;
 
+use crate::algorithm::ask::Reserve;
 use crate::algorithm::state::{Retry, State};
 use crate::algorithm::word::Word;
 use crate::decision::{Decision, Outcome};
@@ -15,6 +16,8 @@ pub enum Intent {
     Charge,
     /// Charge at a time the caller gave: the caller's time is the caller's word, and nothing is healed.
     ChargeAt,
+    /// Charge nothing, on the limiter's own clock: what is ahead of it is reported, to be healed, as before a charge.
+    Probe,
     /// Charge nothing, at a time that may be of any age.
     Peek,
 }
@@ -22,12 +25,12 @@ pub enum Intent {
 impl Intent {
     #[inline]
     pub(crate) fn heals(self) -> bool {
-        self == Self::Charge
+        matches!(self, Self::Charge | Self::Probe)
     }
 
     #[inline]
     pub(crate) fn charges(self) -> bool {
-        self != Self::Peek
+        matches!(self, Self::Charge | Self::ChargeAt)
     }
 }
 
@@ -110,6 +113,37 @@ pub trait Policy: Copy + Debug + Send + Sync + 'static {
         intent: Intent,
     ) -> Result<Answer<Self::View>, Retry>;
 
+    /// [`attempt`](Self::attempt), with a charge that may be due later where the algorithm can tell when.
+    #[inline]
+    fn reserve(
+        &self,
+        state: State<'_>,
+        word: Word,
+        now: u64,
+        ask: Reserve,
+        intent: Intent,
+    ) -> Result<Answer<Self::View>, Retry> {
+        self.attempt(state, word, now, ask.permits, intent)
+    }
+
+    /// The first ns at which the permits of a charge that left `word` are there; 0 if they were.
+    #[inline]
+    fn due(&self, _word: Word) -> u64 {
+        0
+    }
+
+    /// The longest wait in ns that a reservation may ask for.
+    #[inline]
+    fn max_wait(&self) -> u64 {
+        0
+    }
+
+    /// What to write at `now` in place of the word that a charge has left, so that every later decision is what it would
+    /// have been without the charge; and how many permits that gives back. Where that cannot be: the same word, and none.
+    fn undone(&self, charged: Charged, _now: u64) -> (u64, Word) {
+        (0, charged.word)
+    }
+
     /// How many permits a call may be granted at `now`, on `word`.
     fn available(&self, state: State<'_>, word: Word, now: u64) -> Result<u64, Retry>;
 
@@ -135,12 +169,9 @@ pub trait Policy: Copy + Debug + Send + Sync + 'static {
     fn seal(&self, _state: State<'_>, _now: u64) {}
 }
 
-/// A policy whose charges can be taken back: its words tell how much is charged, so that less can be written.
+/// A policy whose charges can be taken back (and `undone`): its words tell how much is charged, so that less can be
+/// written.
 pub trait Refund: Policy {
-    /// What to write at `now` in place of the word that a charge has left, so that every later decision is what it would
-    /// have been without the charge; and how many permits that gives back.
-    fn undone(&self, charged: Charged, now: u64) -> (u64, Word);
-
     /// At most `permits` given back at `now`: how many those are, and the word with them; `None` if there is nothing
     /// to give back.
     fn refunded(&self, word: Word, now: u64, permits: u64) -> Option<(u64, Word)>;

@@ -234,6 +234,10 @@ impl Policy for SlidingCounterPolicy {
         Ok(self.decide(outcome, Pair { current, ..pair }, now, cost).charging(cost, end))
     }
 
+    fn undone(&self, Charged { permits, word }: Charged, now: u64) -> (u64, Word) {
+        self.windows.undone(word.value(), now, permits)
+    }
+
     fn available(&self, state: State<'_>, word: Word, now: u64) -> Result<u64, Retry> {
         self.attempt(state, word, now, 0, Intent::Peek).map(|answer| answer.view.remaining())
     }
@@ -271,10 +275,6 @@ impl Policy for SlidingCounterPolicy {
 }
 
 impl Refund for SlidingCounterPolicy {
-    fn undone(&self, Charged { permits, word }: Charged, now: u64) -> (u64, Word) {
-        self.windows.undone(word.value(), now, permits)
-    }
-
     /// To the current window: what the one before it granted counts on.
     fn refunded(&self, word: Word, now: u64, permits: u64) -> Option<(u64, Word)> {
         self.windows.refunded(self.current(word), now, permits)

@@ -215,41 +215,6 @@ impl TokenBucketPolicy {
         if charged - now <= self.full { Step::Grant(charged) } else { Step::Refuse }
     }
 
-    /// Grants what comes back within the wait that is asked for, and moves the word by all of it.
-    pub(super) fn reserve(
-        &self,
-        state: State<'_>,
-        word: Word,
-        now: u64,
-        Reserve { permits, max_wait }: Reserve,
-        intent: Intent,
-    ) -> Result<Answer<TokenBucketView>, Retry> {
-        if permits == 0 || permits > self.capacity {
-            return self.attempt(state, word, now, permits, Intent::Peek);
-        }
-        if intent.heals() && self.is_ahead(state, word, now) {
-            return Err(Retry::Ahead);
-        }
-        let full_at = self.full_at(word);
-        let charged = full_at.max(self.units(now)) + permits * self.unit_cost;
-        let due_at_the_latest = self.units(now.saturating_add(max_wait.min(self.max_wait)));
-        if charged > due_at_the_latest + self.full {
-            return Ok(self.decide(Outcome::Denied, full_at, now, permits));
-        }
-        self.charge(state, word, charged, now, permits)
-    }
-
-    /// The first ns at which the permits of a charge that left `word` have come back; 0 if they were there.
-    pub(crate) fn due(&self, word: Word) -> u64 {
-        let missing = word.value().saturating_sub(self.full);
-        if missing == 0 { 0 } else { nanos_at(self.rate, missing, self.horizon).unwrap_or(self.horizon) }
-    }
-
-    /// The longest wait in ns that a reservation may ask for.
-    pub(crate) fn max_wait(&self) -> u64 {
-        self.max_wait
-    }
-
     /// Charges as many whole permits as the debt may be.
     pub(super) fn penalize(
         &self,
@@ -392,6 +357,48 @@ impl Policy for TokenBucketPolicy {
         }
     }
 
+    /// Grants what comes back within the wait that is asked for, and moves the word by all of it.
+    fn reserve(
+        &self,
+        state: State<'_>,
+        word: Word,
+        now: u64,
+        Reserve { permits, max_wait }: Reserve,
+        intent: Intent,
+    ) -> Result<Answer<TokenBucketView>, Retry> {
+        if !intent.charges() || permits > self.capacity {
+            return self.attempt(state, word, now, permits, intent);
+        }
+        if intent.heals() && self.is_ahead(state, word, now) {
+            return Err(Retry::Ahead);
+        }
+        let full_at = self.full_at(word);
+        let charged = full_at.max(self.units(now)) + permits * self.unit_cost;
+        let due_at_the_latest = self.units(now.saturating_add(max_wait.min(self.max_wait)));
+        if charged > due_at_the_latest + self.full {
+            return Ok(self.decide(Outcome::Denied, full_at, now, permits));
+        }
+        self.charge(state, word, charged, now, permits)
+    }
+
+    /// The first ns at which the permits of a charge that left `word` have come back; 0 if they were there.
+    fn due(&self, word: Word) -> u64 {
+        let missing = word.value().saturating_sub(self.full);
+        if missing == 0 { 0 } else { nanos_at(self.rate, missing, self.horizon).unwrap_or(self.horizon) }
+    }
+
+    /// The longest wait in ns that a reservation may ask for.
+    fn max_wait(&self) -> u64 {
+        self.max_wait
+    }
+
+    /// Never before `now`: the bucket is full then, and a full one tells no time before.
+    fn undone(&self, Charged { permits, word }: Charged, now: u64) -> (u64, Word) {
+        let full_at = word.value();
+        let before = full_at.saturating_sub(permits.saturating_mul(self.unit_cost));
+        self.lowered(full_at, before.max(self.units(now).min(full_at)))
+    }
+
     fn available(&self, _state: State<'_>, word: Word, now: u64) -> Result<u64, Retry> {
         Ok(self.decide(Outcome::Allowed, self.full_at(word), now, 0).view.remaining())
     }
@@ -423,13 +430,6 @@ impl Policy for TokenBucketPolicy {
 }
 
 impl Refund for TokenBucketPolicy {
-    /// Never before `now`: the bucket is full then, and a full one tells no time before.
-    fn undone(&self, Charged { permits, word }: Charged, now: u64) -> (u64, Word) {
-        let full_at = word.value();
-        let before = full_at.saturating_sub(permits.saturating_mul(self.unit_cost));
-        self.lowered(full_at, before.max(self.units(now).min(full_at)))
-    }
-
     fn refunded(&self, word: Word, now: u64, permits: u64) -> Option<(u64, Word)> {
         if word.is_newborn() {
             return None;

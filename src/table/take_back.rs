@@ -1,10 +1,10 @@
 //! Taking charges of a key back.
 
-use crate::algorithm::{Charged, Refund};
+use crate::algorithm::{Charged, Policy, Refund};
 use crate::table::shape::Fingerprint;
 use crate::table::{Located, Table};
 
-impl<P: Refund> Table<P> {
+impl<P: Policy> Table<P> {
     /// Undoes a charge, if nothing was charged to the key since: how many permits come back.
     pub(crate) fn undo(&self, fingerprint: Fingerprint, now: u64, charged: Charged) -> u64 {
         let found = self.find(&self.shape.probes(fingerprint), fingerprint);
@@ -14,7 +14,9 @@ impl<P: Refund> Table<P> {
         let (given, before) = self.policy.undone(charged, now);
         if slot.state.exchange(word, before).is_ok() { given } else { 0 }
     }
+}
 
+impl<P: Refund> Table<P> {
     /// How many permits come back to the key.
     pub(crate) fn refund(&self, fingerprint: Fingerprint, now: u64, permits: u64) -> u64 {
         let probes = self.shape.probes(fingerprint);
