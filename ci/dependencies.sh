@@ -11,6 +11,15 @@ if ! diff <(echo "$expected") <(echo "$direct"); then
     exit 1
 fi
 
+# Crates for runtimes and servers depend on the core, never the other way round.
+for package in tollgate loom-tests; do
+    if cargo tree --package "$package" --all-features --prefix none --format '{p}' \
+        | grep -E '^(tower|hyper|http|tokio|redis)[ -]'; then
+        echo "$package depends on what belongs in crates/" >&2
+        exit 1
+    fi
+done
+
 user=$(mktemp -d)
 trap 'rm -rf "$user"' EXIT
 cargo init --quiet --vcs none --name user --lib "$user"

@@ -50,7 +50,7 @@ impl From<Outcome> for Verdict {
     }
 }
 
-/// The key has no state: the table is full.
+/// There is no state: the table is full, or there is no limit at all.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NoSlotView {
     pub(crate) limit: u64,
@@ -69,6 +69,13 @@ impl Decision {
     /// The decision for a key that has no slot.
     pub(crate) fn without_slot(outcome: Outcome, view: NoSlotView) -> Self {
         Self::new(View::NoSlot(outcome.into(), view)).marked_overflowed()
+    }
+
+    /// The decision where there is no limit.
+    pub(crate) fn unlimited() -> Self {
+        let (remaining, retry_after, reset_after) = (Some(u64::MAX), None, Some(0));
+        let view = NoSlotView { limit: u64::MAX, remaining, retry_after, reset_after };
+        Self::new(View::NoSlot(Outcome::Allowed.into(), view))
     }
 
     /// The same decision, made in place of a state that the key does not have.

@@ -4,7 +4,7 @@ use core::fmt;
 use core::hash::BuildHasher;
 use core::marker::PhantomData;
 
-use crate::algorithm::{Algorithm, All, Ask, Charged, Policy};
+use crate::algorithm::{Algorithm, All, Ask, Charged, Intent, Policy};
 use crate::clock::{Clock, Instant, QuantaClock};
 use crate::decision::{Decision, NoSlotView, Outcome};
 use crate::direct::Direct;
@@ -12,6 +12,7 @@ use crate::error::BuildError;
 use crate::hash::{KeyOf, RandomSipHash};
 use crate::quota::Quota;
 use crate::reading::{Readings, nanos};
+use crate::receipt::Receipt;
 use crate::stats::KeyedStats;
 use crate::table::{Fingerprint, Full, Table};
 
@@ -122,8 +123,7 @@ impl<A: Algorithm, K: ?Sized, C: Clock, S: BuildHasher> Keyed<A, K, C, S> {
     /// A key without a state reads as fresh at any time, also at one older than the recycling of its last slot.
     #[inline]
     pub fn peek_at<Q: KeyOf<K, R> + ?Sized, R>(&self, key: &Q, now: Instant, n: u64) -> Decision {
-        let mut readings = Readings::<C>::given(now);
-        A::Policy::decision(self.table.peek(self.fingerprint(key), &mut readings, n))
+        self.look(self.fingerprint(key), Readings::given(now), n, Intent::Peek)
     }
 
     /// Asks for one permit for each key, in order, on one reading of the clock; one decision per key is added to
@@ -207,14 +207,41 @@ impl<A: Algorithm, K: ?Sized, C: Clock, S: BuildHasher> Keyed<A, K, C, S> {
     }
 
     #[inline]
-    fn decide(&self, fingerprint: Fingerprint, mut readings: Readings<'_, C>, cost: u64) -> Decision {
+    fn decide(&self, fingerprint: Fingerprint, readings: Readings<'_, C>, cost: u64) -> Decision {
+        self.charge(fingerprint, readings, cost).0
+    }
+
+    /// The decision, and what was charged for it.
+    #[inline]
+    pub(crate) fn charge(
+        &self,
+        fingerprint: Fingerprint,
+        mut readings: Readings<'_, C>,
+        cost: u64,
+    ) -> (Decision, Option<Receipt>) {
         if cost == 0 || cost > self.table.policy().limit() {
-            return A::Policy::decision(self.table.peek(fingerprint, &mut readings, cost));
+            return (self.look(fingerprint, readings, cost, Intent::Peek), None);
         }
-        match self.table.charge(fingerprint, &mut readings, All(cost)) {
-            Ok(answer) => A::Policy::decision(answer),
-            Err(full) => self.overflow(fingerprint, full, &readings, All(cost)).0,
-        }
+        let (decision, is_shared, charged) = match self.table.charge(fingerprint, &mut readings, All(cost)) {
+            Ok(answer) => (A::Policy::decision(answer), false, answer.charged),
+            Err(full) => {
+                let (decision, charged) = self.overflow(fingerprint, full, &readings, All(cost));
+                (decision, true, charged)
+            }
+        };
+        (decision, charged.map(|charged| Receipt { fingerprint, is_shared, charged }))
+    }
+
+    /// The decision without a charge.
+    #[inline]
+    pub(crate) fn look(
+        &self,
+        fingerprint: Fingerprint,
+        mut readings: Readings<'_, C>,
+        cost: u64,
+        intent: Intent,
+    ) -> Decision {
+        A::Policy::decision(self.table.look(fingerprint, &mut readings, cost, intent))
     }
 
     fn decide_many<'k, Q: KeyOf<K, R> + ?Sized + 'k, R>(

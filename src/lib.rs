@@ -2,6 +2,7 @@
 
 mod acquire;
 mod algorithm;
+mod all_of;
 mod clock;
 mod decision;
 mod direct;
@@ -13,6 +14,7 @@ mod partial;
 mod penalty;
 mod quota;
 mod reading;
+mod receipt;
 mod refund;
 mod reservation;
 mod stats;
@@ -21,6 +23,7 @@ mod table;
 
 pub use acquire::{Patience, Timer};
 pub use algorithm::{Algorithm, FixedWindow, Refundable, SlidingCounter, SlidingLog, TokenBucket};
+pub use all_of::{AllOf, CombinedDecision, Costing, KeyLimit, Limit, LimitList, Limits, Revocable};
 pub use clock::{Clock, CoarseClock, CoarseClockError, Instant, ManualClock, QuantaClock, StdClock};
 pub use decision::{Decision, Denied, DeniedKind, Outcome};
 pub use error::BuildError;

@@ -1,6 +1,8 @@
 //! Taking as many permits as there are.
 
-use crate::algorithm::{Algorithm, Answer, Policy, UpTo};
+use core::hash::BuildHasher;
+
+use crate::algorithm::{Algorithm, Answer, Intent, Policy, UpTo};
 use crate::clock::{Clock, Instant};
 use crate::decision::Decision;
 use crate::hash::KeyOf;
@@ -8,7 +10,6 @@ use crate::keyed::Keyed;
 use crate::limiter::Limiter;
 use crate::reading::Readings;
 use crate::table::Fingerprint;
-use core::hash::BuildHasher;
 
 /// The answer to a request for as many permits as there are.
 #[derive(Debug, Clone, Copy)]
@@ -81,7 +82,7 @@ impl<A: Algorithm, K: ?Sized, C: Clock, S: BuildHasher> Keyed<A, K, C, S> {
     ) -> PartialGrant {
         // At a limit of 0 nothing is ever granted, and nothing needs a slot.
         if n == 0 || self.table.policy().limit() == 0 {
-            let decision = A::Policy::decision(self.table.peek(fingerprint, &mut readings, n.min(1)));
+            let decision = self.look(fingerprint, readings, n.min(1), Intent::Peek);
             return PartialGrant { permits: 0, decision };
         }
         match self.table.charge(fingerprint, &mut readings, UpTo(n)) {

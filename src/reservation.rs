@@ -4,13 +4,14 @@ use core::fmt;
 use core::hash::BuildHasher;
 use core::time::Duration;
 
-use crate::algorithm::{Algorithm, Answer, Charged, Policy, Reserve, TokenBucket};
+use crate::algorithm::{Algorithm, Answer, Intent, Policy, Reserve, TokenBucket};
 use crate::clock::{Clock, Instant};
 use crate::decision::Denied;
 use crate::hash::KeyOf;
 use crate::keyed::{Keyed, Spillway};
 use crate::limiter::Limiter;
 use crate::reading::{Readings, nanos};
+use crate::receipt::{Issuer, Receipt};
 use crate::table::Fingerprint;
 
 /// Permits that were charged now and may be used once they are due.
@@ -30,21 +31,6 @@ pub struct Reservation<'a> {
     receipt: Option<Receipt>,
     permits: u64,
     due: Instant,
-}
-
-/// Whose permits they are.
-pub(crate) trait Issuer {
-    fn now(&self) -> Instant;
-    fn cancel(&self, receipt: Receipt) -> u64;
-}
-
-/// What was charged, and where.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Receipt {
-    fingerprint: Fingerprint,
-    /// In the state that keys without a slot share.
-    is_shared: bool,
-    charged: Charged,
 }
 
 impl Reservation<'_> {
@@ -86,7 +72,8 @@ impl Reservation<'_> {
     }
 
     fn give_back(&mut self) -> u64 {
-        self.receipt.take().map_or(0, |receipt| self.issuer.cancel(receipt))
+        let Some(receipt) = self.receipt.take() else { return 0 };
+        self.issuer.cancel(nanos(self.issuer.now()), receipt)
     }
 }
 
@@ -159,18 +146,7 @@ impl<A: Algorithm, C: Clock> Limiter<A, C> {
         let (now, intent) = (readings.now(), readings.charge_for(n));
         let answer = self.direct.ask(readings, ask, intent);
         let due = due(self.direct.policy(), answer, ask, now)?;
-        let receipt = |charged| Receipt { fingerprint: Fingerprint::new(0), is_shared: false, charged };
-        Ok(Reservation { issuer: self, receipt: answer.charged.map(receipt), permits: n, due })
-    }
-}
-
-impl<A: Algorithm, C: Clock> Issuer for Limiter<A, C> {
-    fn now(&self) -> Instant {
-        self.clock.now()
-    }
-
-    fn cancel(&self, receipt: Receipt) -> u64 {
-        self.direct.undo(nanos(self.clock.now()), receipt.charged)
+        Ok(Reservation { issuer: self, receipt: answer.charged.map(Receipt::direct), permits: n, due })
     }
 }
 
@@ -223,7 +199,8 @@ impl<A: Algorithm, K: ?Sized, C: Clock, S: BuildHasher + Sync> Keyed<A, K, C, S>
         let policy = self.table.policy();
         // Neither needs a slot.
         if n == 0 || n > policy.limit() {
-            let due = due(policy, self.table.peek(fingerprint, &mut readings, n), ask, now)?;
+            let answer = self.table.look(fingerprint, &mut readings, n, Intent::Peek);
+            let due = due(policy, answer, ask, now)?;
             return Ok(Reservation { issuer: self, receipt: None, permits: n, due });
         }
         let (is_shared, charged, due) = match self.table.charge(fingerprint, &mut readings, ask) {
@@ -240,20 +217,6 @@ impl<A: Algorithm, K: ?Sized, C: Clock, S: BuildHasher + Sync> Keyed<A, K, C, S>
         };
         let receipt = |charged| Receipt { fingerprint, is_shared, charged };
         Ok(Reservation { issuer: self, receipt: charged.map(receipt), permits: n, due })
-    }
-}
-
-impl<A: Algorithm, K: ?Sized, C: Clock, S: BuildHasher + Sync> Issuer for Keyed<A, K, C, S> {
-    fn now(&self) -> Instant {
-        self.clock.now()
-    }
-
-    fn cancel(&self, Receipt { fingerprint, is_shared, charged }: Receipt) -> u64 {
-        let now = nanos(self.clock.now());
-        match &self.overflow {
-            Spillway::Shared(shared) if is_shared => shared.undo(now, charged),
-            _ => self.table.undo(fingerprint, now, charged),
-        }
     }
 }
 

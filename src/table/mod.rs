@@ -122,19 +122,20 @@ impl<P: Policy> Table<P> {
         }
     }
 
-    /// What a charge would be answered. A key without a state reads as fresh, and stays without.
+    /// What a charge would be answered: an intent that charges nothing. A key without a state reads as fresh, and stays without.
     #[inline]
-    pub(crate) fn peek<C: Clock>(
+    pub(crate) fn look<C: Clock>(
         &self,
         fingerprint: Fingerprint,
         readings: &mut Readings<'_, C>,
         cost: u64,
+        intent: Intent,
     ) -> Answer<P::View> {
         let probes = self.shape.probes(fingerprint);
         loop {
             let found = self.find(&probes, fingerprint);
             let Some(found) = found else { return self.policy.unknown(readings.now(), cost) };
-            if let Ok(answer) = self.on_hit(found, readings, All(cost), Intent::Peek) {
+            if let Ok(answer) = self.on_hit(found, readings, All(cost), intent) {
                 return answer;
             }
         }

@@ -1,0 +1,89 @@
+//! Several limits at once: all of them are charged, or none.
+//!
+//! First every limit is looked at, so that a steady refusal writes nothing. Then they are charged in order; should one
+//! refuse after all, because another thread was faster, the ones before it are undone in reverse order, by the rule of
+//! [`Reservation`](crate::Reservation#what-a-cancel-gives-back). No lock, and no allocation: what has been charged is
+//! kept on the stack, one frame a limit.
+
+mod combined;
+mod limit;
+mod limits;
+
+pub use combined::CombinedDecision;
+pub use limit::{Costing, KeyLimit, Limit, Revocable};
+pub use limits::{LimitList, Limits};
+
+use crate::clock::Instant;
+use limit::Times;
+
+/// Several limits that a request has to pass together: so many a second *and* so many an hour, the user's *and*
+/// everybody's.
+///
+/// A tuple of limiters and of keys of keyed ones ([`Keyed::for_key`](crate::Keyed::for_key)), or a [`LimitList`] made at
+/// run time. All decide on one reading of the clock of the first: build them on clones of one clock (which is what the
+/// default is).
+///
+/// ```
+/// use tollgate::{AllOf, FixedWindow, Keyed, Limiter, Quota, SlidingLog, TokenBucket};
+///
+/// let everybody: Limiter<TokenBucket> = TokenBucket::new(Quota::per_second(1000)).build()?;
+/// let per_user: Keyed<FixedWindow, str> = FixedWindow::new(Quota::per_hour(100)).keyed(10_000).build()?;
+/// let logins: Keyed<SlidingLog, str> = SlidingLog::new(Quota::per_minute(1)).keyed(10_000).build()?;
+///
+/// let login = AllOf::new((&everybody, per_user.for_key("alice"), logins.for_key("alice")));
+/// assert!(login.check().is_allowed());
+/// let refused = login.check();
+/// assert_eq!(refused.limiting(), 2);
+/// assert!(refused.retry_after().is_some());
+/// // The refusal charged nobody.
+/// assert_eq!(per_user.peek("alice", 0).remaining(), Some(99));
+/// # Ok::<(), tollgate::BuildError>(())
+/// ```
+///
+/// # What other threads see
+///
+/// No limit is ever exceeded. Between the first charge and the last, or the last undo, others find the limits in
+/// between charged: a request of theirs may be refused that would have passed had this one not been tried. An undo
+/// gives a limit its permits back unless something was charged to it since; then they are lost, as if this request had
+/// passed that limit. Both happen only when threads compete for the last permits of a later limit: put the limit that
+/// refuses most first.
+///
+/// # Logs
+///
+/// A [`SlidingLog`](crate::SlidingLog) cannot be undone, so there may be one, and it is the last. The types see to it:
+///
+/// ```compile_fail,E0277
+/// use tollgate::{AllOf, Quota, SlidingLog};
+///
+/// let log = SlidingLog::new(Quota::per_minute(1)).build().unwrap();
+/// let _ = AllOf::new((&log, &log)).check();
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct AllOf<L>(L);
+
+impl<L: Limits> AllOf<L> {
+    /// All of these limits.
+    pub const fn new(limits: L) -> Self {
+        Self(limits)
+    }
+
+    /// Asks every limit for one permit now.
+    pub fn check(&self) -> CombinedDecision {
+        self.check_n(1)
+    }
+
+    /// Asks every limit for `n` permits now. O(number of limits).
+    pub fn check_n(&self, n: u64) -> CombinedDecision {
+        self.0.with(|limits| limits.charge(Times::Read(limits.now()), n))
+    }
+
+    /// [`check_n`](Self::check_n) at a time the caller has read: see [`Limiter::check_at`](crate::Limiter::check_at).
+    pub fn check_at(&self, now: Instant, n: u64) -> CombinedDecision {
+        self.0.with(|limits| limits.charge(Times::Given(now), n))
+    }
+
+    /// What [`check_n`](Self::check_n) would answer now; charges nothing.
+    pub fn peek(&self, n: u64) -> CombinedDecision {
+        self.0.with(|limits| limits.look(Times::Given(limits.now()), n))
+    }
+}

@@ -1,0 +1,173 @@
+//! Several limits at once.
+
+use core::time::Duration;
+use std::thread;
+
+use tollgate::{
+    AllOf, FixedWindow, Instant, Keyed, Limit, LimitList, Limiter, ManualClock, Outcome, Quota, Revocable,
+    SlidingCounter, SlidingLog, TokenBucket,
+};
+
+const MS: u64 = 1_000_000;
+const SECOND: u64 = 1_000 * MS;
+
+fn at(nanos: u64) -> Instant {
+    Instant::from_nanos(nanos)
+}
+
+fn bucket(quota: Quota, clock: &ManualClock) -> Limiter<TokenBucket, ManualClock> {
+    TokenBucket::new(quota).clock(clock.clone()).build().expect("a quota that fits")
+}
+
+/// A table of keys with one permit a day each, with no slot left for another key.
+fn full_table(clock: &ManualClock) -> Keyed<FixedWindow, u64, ManualClock> {
+    let keyed = FixedWindow::new(Quota::per_day(1)).clock(clock.clone()).keyed(1).build().expect("fits");
+    for key in 0..64 {
+        let _ = keyed.check(&key);
+    }
+    assert!(keyed.stats().overflowed > 0);
+    keyed
+}
+
+#[test]
+fn a_refusal_by_a_later_limit_charges_no_earlier_one_and_tells_which_refused() {
+    let clock = ManualClock::new();
+    let (minute, second) = (bucket(Quota::per_minute(2), &clock), bucket(Quota::per_second(1), &clock));
+    let both = AllOf::new((&minute, &second));
+    assert!(both.check().is_allowed());
+    clock.set(at(MS));
+    let refused = both.check();
+    assert_eq!((refused.outcome(), refused.limiting()), (Outcome::Denied, 1));
+    assert_eq!(refused.retry_after(), Some(Duration::from_millis(999)));
+    assert_eq!(minute.peek(0).remaining(), Some(1));
+    clock.set(at(SECOND));
+    assert!(both.check().is_allowed());
+    clock.set(at(2 * SECOND));
+    let refused = both.check();
+    assert_eq!((refused.limiting(), refused.retry_after()), (0, Some(Duration::from_secs(28))));
+    assert!(refused.into_result().is_err_and(|denied| denied.retry_after_secs() == Some(28)));
+    assert_eq!(second.peek(0).remaining(), Some(1), "not charged");
+}
+
+#[test]
+fn of_several_that_refuse_the_longest_wait_is_told_and_none_is_the_longest() {
+    let clock = ManualClock::new();
+    let quotas = [Quota::per_second(1), Quota::per_hour(1), Quota::per_minute(1)];
+    let limiters = quotas.map(|quota| bucket(quota, &clock));
+    let limits = [&limiters[0] as &dyn Revocable, &limiters[1], &limiters[2]];
+    let all = AllOf::new(LimitList::new(&limits));
+    assert!(all.check().is_allowed());
+    let refused = all.check();
+    assert_eq!((refused.limiting(), refused.retry_after()), (1, Some(Duration::from_secs(3600))));
+    let too_large =
+        AllOf::new((&limiters[1], &bucket(Quota::per_second(5), &clock), &limiters[0])).check_n(2);
+    assert_eq!((too_large.outcome(), too_large.limiting()), (Outcome::TooLarge, 0));
+    assert_eq!(too_large.retry_after(), None);
+}
+
+#[test]
+fn what_remains_is_that_of_the_limit_with_the_least_left() {
+    let clock = ManualClock::new();
+    let (wide, tight) = (bucket(Quota::per_second(10), &clock), bucket(Quota::per_hour(3), &clock));
+    let both = AllOf::new((&wide, &tight));
+    for (peek, left) in [(true, 3), (false, 1)] {
+        let decision = if peek { both.peek(2) } else { both.check_n(2) };
+        assert_eq!((decision.limiting(), decision.decision().remaining()), (1, Some(left)));
+    }
+    assert_eq!(wide.peek(0).remaining(), Some(8));
+}
+
+#[test]
+fn keys_and_logs_and_costs_go_together() {
+    let clock = ManualClock::new();
+    let bytes = bucket(Quota::per_second(1000), &clock);
+    let users = SlidingCounter::new(Quota::per_minute(5)).clock(clock.clone()).keyed::<str>(10).build();
+    let users = users.expect("fits");
+    let log = SlidingLog::new(Quota::per_minute(3)).clock(clock.clone()).build().expect("fits");
+    let ask = |user| AllOf::new(((&bytes).costing(300), users.for_key(user), &log)).check();
+    assert!(ask("a").is_allowed() && ask("b").is_allowed() && ask("a").is_allowed());
+    let refused = ask("b");
+    assert_eq!((refused.limiting(), refused.retry_after()), (2, Some(Duration::from_secs(60))));
+    assert_eq!((bytes.peek(0).remaining(), log.peek(0).remaining()), (Some(100), Some(0)));
+    assert_eq!(["a", "b"].map(|user| users.peek(user, 0).remaining()), [Some(3), Some(4)]);
+}
+
+#[test]
+fn limits_that_were_charged_are_undone_when_a_later_one_refuses_after_all() {
+    let clock = ManualClock::new();
+    clock.set(at(SECOND));
+    // A look says that the key is new, and a charge that there is no slot for it.
+    let full = full_table(&clock);
+    let bucket = bucket(Quota::per_second(5), &clock);
+    let window = FixedWindow::new(Quota::per_second(5)).clock(clock.clone()).build().expect("fits");
+    let users = SlidingCounter::new(Quota::per_second(5)).clock(clock.clone()).keyed::<u64>(10).build();
+    let users = users.expect("fits");
+    let refused = AllOf::new((&bucket, &window, users.for_key(&7), full.for_key(&1000))).check_n(1);
+    assert_eq!((refused.outcome(), refused.limiting()), (Outcome::Denied, 3));
+    assert!(refused.decision().overflowed());
+    let left = [bucket.peek(0), window.peek(0), users.peek(&7, 0)].map(|decision| decision.remaining());
+    assert_eq!(left, [Some(5); 3]);
+    // Twice the same limit.
+    let refused = AllOf::new((&bucket, &bucket, full.for_key(&1000))).check();
+    assert!(!refused.is_allowed());
+    assert_eq!(bucket.peek(0).remaining(), Some(5));
+}
+
+#[test]
+fn no_limits_allow_everything() {
+    let all = AllOf::new(LimitList::new(&[]));
+    assert!(all.check_n(u64::MAX).is_allowed() && all.peek(1).is_allowed());
+    assert_eq!(all.check().decision().remaining(), Some(u64::MAX));
+    let log = SlidingLog::new(Quota::per_minute(1)).build().expect("fits");
+    let one = AllOf::new(LimitList::new(&[]).and_last(&log));
+    assert!(one.check().is_allowed() && !one.check().is_allowed());
+}
+
+#[test]
+fn a_limit_that_a_glitch_has_left_ahead_is_healed() {
+    let clock = ManualClock::new();
+    let (first, second) = (bucket(Quota::per_second(1), &clock), bucket(Quota::per_second(1), &clock));
+    let both = AllOf::new((&first, &second));
+    clock.set(at(3600 * SECOND));
+    assert!(both.check().is_allowed());
+    clock.set(at(SECOND));
+    assert!(!both.check().is_allowed(), "spent as of 5 s from now, and the refill");
+    clock.set(at(7 * SECOND));
+    assert!(!both.check_at(at(5 * SECOND), 1).is_allowed());
+    assert!(both.check().is_allowed());
+}
+
+#[test]
+fn a_time_that_the_caller_has_read_is_everybodys() {
+    let clock = ManualClock::new();
+    let (first, second) = (bucket(Quota::per_second(1), &clock), bucket(Quota::per_second(1), &clock));
+    let both = AllOf::new((&first, &second));
+    assert!(both.check_at(at(9 * SECOND), 1).is_allowed());
+    assert_eq!(both.check_at(at(9 * SECOND), 1).retry_after(), Some(Duration::from_secs(1)));
+    assert!(both.check_at(at(10 * SECOND), 1).is_allowed());
+}
+
+/// Threads compete for the last permits of the later limit, so that earlier ones are charged and undone all the time.
+#[test]
+fn threads_that_compete_exceed_no_limit_and_lose_nothing_beyond_what_competed() {
+    const THREADS: u64 = 8;
+    let clock = ManualClock::new();
+    for round in 0..50 {
+        clock.set(at(round * SECOND));
+        let first = bucket(Quota::per_day(10_000), &clock);
+        let window = FixedWindow::new(Quota::per_day(10_000)).clock(clock.clone()).build().expect("fits");
+        let last = SlidingLog::new(Quota::per_day(100)).clock(clock.clone()).build().expect("fits");
+        let all = AllOf::new((&first, &window, &last));
+        let granted = thread::scope(|scope| {
+            let ask = || (0..40).filter(|_| all.check().is_allowed()).count() as u64;
+            let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(ask)).collect();
+            threads.into_iter().map(|thread| thread.join().expect("a count")).sum::<u64>()
+        });
+        assert_eq!((granted, last.peek(0).remaining()), (100, Some(0)));
+        for remaining in [first.peek(0).remaining(), window.peek(0).remaining()] {
+            let charged = 10_000 - remaining.expect("told");
+            // Each thread can have lost the race for the log's last permit once; then the log is seen to be spent.
+            assert!((100..100 + THREADS).contains(&charged), "{charged}");
+        }
+    }
+}
