@@ -6,8 +6,9 @@ mod each_algorithm;
 use std::time::Duration;
 
 use tollgate::{
-    Algorithm, Builder, Clock, CoarseClock, Decision, Instant, Keyed, Limiter, ManualClock, Outcome,
-    Overflow, QuantaClock, Quota, StdClock,
+    Algorithm, AllOf, Builder, Clock, CoarseClock, Decision, FixedWindow, Instant, Keyed, LimitList, Limiter,
+    ManualClock, Outcome, Overflow, Patience, QuantaClock, Quota, Refundable, Revocable, SlidingCounter,
+    SlidingLog, StdClock, TokenBucket,
 };
 
 use each_algorithm::for_each_algorithm;
@@ -196,4 +197,81 @@ fn healing_allocates_nothing() {
         assert!(keyed.peek(&0, 1).retry_after().is_some_and(|wait| wait < healed));
     }
     for_each_algorithm!(QUOTA, ManualClock::new(), test());
+}
+
+#[test]
+fn partial_grants_allocate_nothing() {
+    fn test<A: Algorithm>(builder: &Builder<A, ManualClock>) {
+        let limiter = builder.clone().build().expect("the configuration is legal");
+        let keyed = builder.clone().keyed::<u64>(1).build().expect("the configuration is legal");
+        assert_allocates_nothing(|| {
+            assert_eq!(limiter.take_up_to(LIMIT + 1).permits(), LIMIT);
+            assert_eq!(limiter.take_up_to(1).permits(), 0);
+            for key in 0..100 {
+                look_at(keyed.take_up_to(&key, LIMIT).decision());
+            }
+        });
+        assert!(keyed.stats().overflowed > 0);
+    }
+    for_each_algorithm!(QUOTA, ManualClock::new(), test());
+}
+
+#[test]
+fn refunds_and_resets_allocate_nothing() {
+    fn test<A: Refundable>(algorithm: A) {
+        let builder = Builder::new(algorithm, ManualClock::new());
+        let limiter = builder.clone().build().expect("the configuration is legal");
+        let keyed = builder.keyed::<u64>(KEYS).build().expect("the configuration is legal");
+        assert_allocates_nothing(|| {
+            look_at(limiter.check_n(LIMIT));
+            look_at(keyed.check_n(&1, LIMIT));
+            assert_eq!((limiter.refund(2), keyed.refund(&1, 2), keyed.refund(&2, 2)), (2, 2, 0));
+            assert!(keyed.reset(&1) && !keyed.reset(&2));
+        });
+    }
+    test(TokenBucket::new(QUOTA));
+    test(FixedWindow::new(QUOTA));
+    test(SlidingCounter::new(QUOTA));
+}
+
+#[test]
+fn reservations_penalties_and_waits_allocate_nothing() {
+    let bucket = TokenBucket::new(Quota::new(1, Duration::from_micros(10))).max_wait(PERIOD);
+    let limiter = bucket.clone().build().expect("the configuration is legal");
+    let keyed = bucket.keyed::<u64>(KEYS).build().expect("the configuration is legal");
+    assert_allocates_nothing(|| {
+        let (first, second) = (limiter.reserve(1, PERIOD), keyed.reserve(&1, 1, PERIOD));
+        let (first, second) = (first.expect("within 1 s"), second.expect("within 1 s"));
+        std::hint::black_box((first.due(), first.wait(), second.permits()));
+        first.cancel();
+        drop(second);
+        assert!(limiter.reserve(2, PERIOD).is_err());
+        assert_eq!((limiter.penalize(3), keyed.penalize(&1, 3)), (3, 3));
+        for _ in 0..3 {
+            limiter.acquire_blocking(1, Patience::unlimited()).expect("within 1 s");
+            keyed
+                .acquire_blocking(&1, 1, Patience::up_to(PERIOD).with_jitter(PERIOD / 1000))
+                .expect("within 1 s");
+        }
+    });
+}
+
+#[test]
+fn several_limits_at_once_allocate_nothing() {
+    let clock = ManualClock::new();
+    let build = |limit| TokenBucket::new(Quota::per_hour(limit)).clock(clock.clone());
+    let (wide, tight) = (build(100).build().expect("legal"), build(2).build().expect("legal"));
+    let keyed = build(100).keyed::<u64>(1).build().expect("legal");
+    let log = SlidingLog::new(Quota::per_hour(100)).clock(clock).build().expect("legal");
+    let listed = [&wide as &dyn Revocable, &tight];
+    assert_allocates_nothing(|| {
+        look_at(AllOf::new((&wide, &tight, keyed.for_key(&1), &log)).check().decision());
+        look_at(AllOf::new(LimitList::new(&listed).and_last(&log)).check().decision());
+        look_at(AllOf::new(LimitList::new(&listed).and_last(&log)).check().decision());
+        // Until there is no slot, and what was charged is undone.
+        for key in 0..100 {
+            look_at(AllOf::new((&wide, keyed.for_key(&key))).check().decision());
+        }
+    });
+    assert!(keyed.stats().overflowed > 0);
 }

@@ -6,9 +6,10 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
 use tollgate::{
-    AnyKey, BuildError, Builder, Clock, CoarseClock, CoarseClockError, Decision, Denied, DeniedKind,
-    FixedWindow, Instant, Keyed, KeyedBuilder, KeyedStats, Limiter, ManualClock, Outcome, Overflow,
-    ParseQuotaError, QuantaClock, Quota, RandomSipHash, SlidingCounter, SlidingLog, StdClock, TokenBucket,
+    AllOf, AnyKey, BuildError, Builder, Clock, CoarseClock, CoarseClockError, CombinedDecision, Decision,
+    Denied, DeniedKind, FixedWindow, Instant, KeyLimit, Keyed, KeyedBuilder, KeyedStats, LimitList, Limiter,
+    ManualClock, Outcome, Overflow, ParseQuotaError, PartialGrant, Patience, QuantaClock, Quota,
+    RandomSipHash, Reservation, SlidingCounter, SlidingLog, StdClock, TokenBucket,
 };
 
 const QUOTA: Quota = Quota::per_hour(1);
@@ -16,6 +17,7 @@ const QUOTA: Quota = Quota::per_hour(1);
 /// What a limiter of a server has to be; also to be asked for within `catch_unwind`.
 const fn assert_shared<T: Send + Sync + Unpin + UnwindSafe + RefUnwindSafe + 'static>() {}
 const fn assert_value<T: Copy + Send + Sync + 'static>() {}
+const fn assert_sent<T: Send + Sync + Unpin>() {}
 const fn assert_error<T: Error + Send + Sync + 'static>() {}
 
 const _: () = {
@@ -27,6 +29,9 @@ const _: () = {
     assert!(size_of::<Option<DeniedKind>>() == 1);
     assert!(size_of::<Option<Outcome>>() == 1);
     assert!(size_of::<Quota>() == 24);
+    assert!(size_of::<Reservation<'_>>() <= 72);
+    assert!(size_of::<CombinedDecision>() <= 72);
+    assert!(size_of::<PartialGrant>() <= 72);
     assert!(size_of::<KeyedStats>() == 32);
     // What a keyed limiter takes beside its states, less the words that align them.
     assert!(size_of::<Keyed<TokenBucket, str>>() < 4096 - 64);
@@ -42,6 +47,13 @@ const _: () = {
     assert_value::<Outcome>();
     assert_value::<Overflow>();
     assert_value::<Quota>();
+    assert_value::<CombinedDecision>();
+    assert_value::<PartialGrant>();
+    assert_value::<Patience>();
+    assert_value::<KeyLimit<'static, TokenBucket, str, QuantaClock, RandomSipHash>>();
+
+    assert_sent::<Reservation<'_>>();
+    assert_sent::<AllOf<LimitList<'_>>>();
 
     assert_error::<BuildError>();
     assert_error::<CoarseClockError>();

@@ -7,7 +7,7 @@ pub mod canary;
 
 use std::time::Duration;
 
-use tollgate::{Decision, Denied, Instant, Keyed, KeyedStats, Limiter};
+use tollgate::{Decision, Denied, Instant, Keyed, KeyedStats, Limiter, PartialGrant};
 
 /// Takes decisions and allocates nothing, unlike a `Vec`.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ impl Extend<Decision> for Sink {
 macro_rules! probes {
     ($module:ident, $algorithm:ident) => {
         pub mod $module {
-            use super::{Decision, Instant, Keyed, KeyedStats, Limiter, Sink};
+            use super::{Decision, Instant, Keyed, KeyedStats, Limiter, PartialGrant, Sink};
             use tollgate::$algorithm;
 
             #[inline(never)]
@@ -108,6 +108,16 @@ macro_rules! probes {
             }
 
             #[inline(never)]
+            pub fn take_up_to(limiter: &Limiter<$algorithm>, n: u64) -> PartialGrant {
+                limiter.take_up_to(n)
+            }
+
+            #[inline(never)]
+            pub fn keyed_take_up_to(limiter: &Keyed<$algorithm, str>, key: &str, n: u64) -> PartialGrant {
+                limiter.take_up_to(key, n)
+            }
+
+            #[inline(never)]
             pub fn keyed_stats(limiter: &Keyed<$algorithm, str>) -> KeyedStats {
                 limiter.stats()
             }
@@ -119,6 +129,70 @@ probes!(token_bucket, TokenBucket);
 probes!(fixed_window, FixedWindow);
 probes!(sliding_counter, SlidingCounter);
 probes!(sliding_log, SlidingLog);
+
+/// What gives permits back.
+macro_rules! refunds {
+    ($module:ident, $algorithm:ident) => {
+        pub mod $module {
+            use super::{Keyed, Limiter};
+            use tollgate::$algorithm;
+
+            #[inline(never)]
+            pub fn refund(limiter: &Limiter<$algorithm>, n: u64) -> u64 {
+                limiter.refund(n)
+            }
+
+            #[inline(never)]
+            pub fn keyed_refund(limiter: &Keyed<$algorithm, str>, key: &str, n: u64) -> u64 {
+                limiter.refund(key, n)
+            }
+
+            #[inline(never)]
+            pub fn keyed_reset(limiter: &Keyed<$algorithm, str>, key: &str) -> bool {
+                limiter.reset(key)
+            }
+        }
+    };
+}
+
+refunds!(token_bucket_refund, TokenBucket);
+refunds!(fixed_window_refund, FixedWindow);
+refunds!(sliding_counter_refund, SlidingCounter);
+
+/// What only a bucket does. (A reservation's cancel is an undo behind a pointer: see `all_of`, which undoes too.)
+pub mod debt {
+    use super::{Denied, Duration, Keyed, Limiter};
+    use tollgate::{Reservation, TokenBucket};
+
+    #[inline(never)]
+    pub fn reserve(
+        limiter: &Limiter<TokenBucket>,
+        n: u64,
+        max_wait: Duration,
+    ) -> Result<Reservation<'_>, Denied> {
+        limiter.reserve(n, max_wait)
+    }
+
+    #[inline(never)]
+    pub fn keyed_reserve<'a>(
+        limiter: &'a Keyed<TokenBucket, str>,
+        key: &str,
+        n: u64,
+        max_wait: Duration,
+    ) -> Result<Reservation<'a>, Denied> {
+        limiter.reserve(key, n, max_wait)
+    }
+
+    #[inline(never)]
+    pub fn penalize(limiter: &Limiter<TokenBucket>, n: u64) -> u64 {
+        limiter.penalize(n)
+    }
+
+    #[inline(never)]
+    pub fn keyed_penalize(limiter: &Keyed<TokenBucket, str>, key: &str, n: u64) -> u64 {
+        limiter.penalize(key, n)
+    }
+}
 
 /// What a decision tells: of each algorithm, since only the value says whose it is.
 pub mod decision {
