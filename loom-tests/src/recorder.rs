@@ -29,7 +29,8 @@ impl Recorder {
         self.clock.set(Instant::from_nanos(nanos));
     }
 
-    fn last(&self) -> u64 {
+    /// What this thread has read last, in ns.
+    pub fn last(&self) -> u64 {
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         last.get(&thread::current().id()).copied().unwrap_or_default()
     }
