@@ -4,6 +4,7 @@ use core::fmt;
 use core::hash::BuildHasher;
 use core::time::Duration;
 
+use crate::acquire::Timer;
 use crate::algorithm::{Algorithm, Answer, Intent, Policy, Reserve, TokenBucket};
 use crate::clock::{Clock, Instant};
 use crate::decision::Denied;
@@ -62,6 +63,17 @@ impl Reservation<'_> {
                 return self.keep();
             }
             std::thread::sleep(wait);
+        }
+    }
+
+    /// Waits until the permits are due, on the limiter's clock, and keeps them. Dropping the future before cancels.
+    pub async fn until_due(self, timer: &impl Timer) {
+        loop {
+            let wait = self.wait();
+            if wait.is_zero() {
+                return self.keep();
+            }
+            timer.sleep(wait).await;
         }
     }
 

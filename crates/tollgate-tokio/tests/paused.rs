@@ -81,6 +81,19 @@ async fn a_waiter_that_is_dropped_gives_its_place_up() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_reservation_is_awaited_until_it_is_due_and_cancelled_if_that_is_dropped() {
+    let limiter = per_second(1).clock(TokioClock::new()).build().expect("a quota that fits");
+    let reserve = || limiter.reserve(1, MINUTE).expect("within a minute");
+    reserve().until_due(&TokioTimer).await;
+    let (kept, dropped) = (reserve(), reserve());
+    assert!(tokio::time::timeout(Duration::from_millis(1500), dropped.until_due(&TokioTimer)).await.is_err());
+    kept.until_due(&TokioTimer).await;
+    assert_eq!(limiter.now().as_nanos(), 1_500_000_000, "due since half a second");
+    reserve().until_due(&TokioTimer).await;
+    assert_eq!(limiter.now().as_nanos(), 2_000_000_000, "in the place of the one dropped");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_wait_beyond_the_deadline_is_refused_at_once_and_takes_no_place() {
     let limiter = per_second(1).clock(TokioClock::new()).build().expect("a quota that fits");
     assert!(limiter.check().is_allowed());
