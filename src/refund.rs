@@ -2,7 +2,7 @@
 
 use core::hash::BuildHasher;
 
-use crate::algorithm::Refundable;
+use crate::algorithm::{Algorithm, Refundable};
 use crate::clock::{Clock, Instant};
 use crate::hash::KeyOf;
 use crate::keyed::Keyed;
@@ -50,8 +50,12 @@ impl<A: Refundable, K: ?Sized, C: Clock, S: BuildHasher> Keyed<A, K, C, S> {
     pub fn refund_at<Q: KeyOf<K, R> + ?Sized, R>(&self, key: &Q, now: Instant, n: u64) -> u64 {
         self.table.refund(self.fingerprint(key), nanos(now), n)
     }
+}
 
+impl<A: Algorithm, K: ?Sized, C: Clock, S: BuildHasher> Keyed<A, K, C, S> {
     /// Forgets what the key has used: all of its limit remains. Returns whether it had a state.
+    ///
+    /// O(1); for a log O(limit), and its slot is free for any key afterwards.
     ///
     /// For a login that succeeded, or by an operator's hand. The bound on what the key is granted starts anew. A
     /// [`Reservation`](crate::Reservation) that it holds is forgotten too; do not cancel it after this, for if as much

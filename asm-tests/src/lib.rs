@@ -118,6 +118,11 @@ macro_rules! probes {
             }
 
             #[inline(never)]
+            pub fn keyed_reset(limiter: &Keyed<$algorithm, str>, key: &str) -> bool {
+                limiter.reset(key)
+            }
+
+            #[inline(never)]
             pub fn keyed_stats(limiter: &Keyed<$algorithm, str>) -> KeyedStats {
                 limiter.stats()
             }
@@ -145,11 +150,6 @@ macro_rules! refunds {
             #[inline(never)]
             pub fn keyed_refund(limiter: &Keyed<$algorithm, str>, key: &str, n: u64) -> u64 {
                 limiter.refund(key, n)
-            }
-
-            #[inline(never)]
-            pub fn keyed_reset(limiter: &Keyed<$algorithm, str>, key: &str) -> bool {
-                limiter.reset(key)
             }
         }
     };

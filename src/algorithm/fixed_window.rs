@@ -9,7 +9,7 @@ use core::time::Duration;
 use crate::algorithm::state::{Retry, State};
 use crate::algorithm::window::{Window, Windows};
 use crate::algorithm::word::{TIME_MAX, Word};
-use crate::algorithm::{Algorithm, Answer, Charged, Intent, Policy, Refund};
+use crate::algorithm::{Algorithm, Answer, Charged, Intent, Policy, Refund, Reset};
 use crate::clock::Clock;
 use crate::decision::{Decision, Outcome, View};
 use crate::error::BuildError;
@@ -182,6 +182,11 @@ impl Policy for FixedWindowPolicy {
         self.windows.undone(word.value(), self.shifted(now), permits)
     }
 
+    fn reset(&self, state: State<'_>, word: Word, now: u64) -> Result<Reset, Retry> {
+        state.exchange(word, Word::live(self.windows.fresh(self.window(word), self.shifted(now))))?;
+        Ok(Reset::Done)
+    }
+
     fn available(&self, _state: State<'_>, word: Word, now: u64) -> Result<u64, Retry> {
         Ok(self.windows.limit - self.at(self.window(word), self.shifted(now)).count)
     }
@@ -215,10 +220,6 @@ impl Policy for FixedWindowPolicy {
 impl Refund for FixedWindowPolicy {
     fn refunded(&self, word: Word, now: u64, permits: u64) -> Option<(u64, Word)> {
         self.windows.refunded(self.window(word), self.shifted(now), permits)
-    }
-
-    fn reset(&self, state: State<'_>, word: Word, now: u64) -> Result<(), Retry> {
-        state.exchange(word, Word::live(self.windows.fresh(self.window(word), self.shifted(now))))
     }
 }
 

@@ -23,7 +23,7 @@ pub use token_bucket::TokenBucket;
 
 pub(crate) use ask::{All, Ask, Penalty, Reserve, UpTo};
 pub(crate) use fixed_window::FixedWindowView;
-pub(crate) use policy::{Answer, Charged, Intent, Policy, Refund};
+pub(crate) use policy::{Answer, Charged, Intent, Policy, Refund, Reset};
 pub(crate) use sliding_counter::SlidingCounterView;
 pub(crate) use sliding_log::SlidingLogView;
 pub(crate) use state::{Retry, State};

@@ -42,6 +42,15 @@ pub struct Answer<V> {
     pub(crate) charged: Option<Charged>,
 }
 
+/// How a state is reset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reset {
+    /// It has been.
+    Done,
+    /// Its slot has to be held for it.
+    Hold,
+}
+
 /// A charge that has been made: what it takes to undo it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Charged {
@@ -144,6 +153,16 @@ pub trait Policy: Copy + Debug + Send + Sync + 'static {
         (0, charged.word)
     }
 
+    /// Forgets at `now` all that has been charged, by exchanging the word. If that cannot be: what has to be done is
+    /// [`wipe`](Self::wipe).
+    fn reset(&self, state: State<'_>, word: Word, now: u64) -> Result<Reset, Retry>;
+
+    /// Forgets at `now` all that has been charged to a state that is held, and so nobody else's: the value of its word
+    /// when FREE as of `now`.
+    fn wipe(&self, _state: State<'_>, _word: Word, now: u64) -> u64 {
+        now
+    }
+
     /// How many permits a call may be granted at `now`, on `word`.
     fn available(&self, state: State<'_>, word: Word, now: u64) -> Result<u64, Retry>;
 
@@ -175,9 +194,6 @@ pub trait Refund: Policy {
     /// At most `permits` given back at `now`: how many those are, and the word with them; `None` if there is nothing
     /// to give back.
     fn refunded(&self, word: Word, now: u64, permits: u64) -> Option<(u64, Word)>;
-
-    /// Forgets at `now` all that has been charged.
-    fn reset(&self, state: State<'_>, word: Word, now: u64) -> Result<(), Retry>;
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@
 use crate::algorithm::state::{Retry, State};
 use crate::algorithm::window::{Window, Windows};
 use crate::algorithm::word::{TIME_MAX, Word};
-use crate::algorithm::{Algorithm, Answer, Charged, Intent, Policy, Refund};
+use crate::algorithm::{Algorithm, Answer, Charged, Intent, Policy, Refund, Reset};
 use crate::clock::Clock;
 use crate::decision::{Decision, Outcome, View};
 use crate::error::BuildError;
@@ -238,6 +238,20 @@ impl Policy for SlidingCounterPolicy {
         self.windows.undone(word.value(), now, permits)
     }
 
+    fn reset(&self, state: State<'_>, word: Word, now: u64) -> Result<Reset, Retry> {
+        let prev = &state.extra[0];
+        // ORDERING: Acquire pairs with the Release in `roll`.
+        let previous = prev.load(Ordering::Acquire);
+        // The window before goes first: whoever decides in between sees a part of what is forgotten. A roller that
+        // was stopped may still write the old count after this, which only refuses.
+        // ORDERING: AcqRel as in `roll`; the exchange of the main word that follows publishes it.
+        if prev.compare_exchange(previous, 0, Ordering::AcqRel, Ordering::Relaxed).is_err() {
+            return Err(Retry::Lost);
+        }
+        state.exchange(word, Word::live(self.windows.fresh(self.current(word), now)))?;
+        Ok(Reset::Done)
+    }
+
     fn available(&self, state: State<'_>, word: Word, now: u64) -> Result<u64, Retry> {
         self.attempt(state, word, now, 0, Intent::Peek).map(|answer| answer.view.remaining())
     }
@@ -278,19 +292,6 @@ impl Refund for SlidingCounterPolicy {
     /// To the current window: what the one before it granted counts on.
     fn refunded(&self, word: Word, now: u64, permits: u64) -> Option<(u64, Word)> {
         self.windows.refunded(self.current(word), now, permits)
-    }
-
-    fn reset(&self, state: State<'_>, word: Word, now: u64) -> Result<(), Retry> {
-        let prev = &state.extra[0];
-        // ORDERING: Acquire pairs with the Release in `roll`.
-        let previous = prev.load(Ordering::Acquire);
-        // The window before goes first: whoever decides in between sees a part of what is forgotten. A roller that
-        // was stopped may still write the old count after this, which only refuses.
-        // ORDERING: AcqRel as in `roll`; the exchange of the main word that follows publishes it.
-        if prev.compare_exchange(previous, 0, Ordering::AcqRel, Ordering::Relaxed).is_err() {
-            return Err(Retry::Lost);
-        }
-        state.exchange(word, Word::live(self.windows.fresh(self.current(word), now)))
     }
 }
 

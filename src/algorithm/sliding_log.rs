@@ -23,7 +23,7 @@ mod ring;
 
 use crate::algorithm::state::{Retry, State};
 use crate::algorithm::word::{TIME_MAX, Word};
-use crate::algorithm::{Algorithm, Answer, Intent, Policy, SLACK_NANOS};
+use crate::algorithm::{Algorithm, Answer, Intent, Policy, Reset, SLACK_NANOS};
 use crate::clock::Clock;
 use crate::decision::{Decision, Outcome, View};
 use crate::error::BuildError;
@@ -285,6 +285,18 @@ impl Policy for SlidingLogPolicy {
         let empty_at = effective.saturating_add(self.period);
         let answer = self.decide(Outcome::Allowed, remaining, Details { now, free_at: 0, empty_at });
         Ok(answer.charging(cost, claimed))
+    }
+
+    /// An entry cannot be taken back from the ring: it has replaced another. All of them can, by whoever holds the slot.
+    fn reset(&self, state: State<'_>, word: Word, _now: u64) -> Result<Reset, Retry> {
+        self.read(state, word).map(|_| Reset::Hold)
+    }
+
+    fn wipe(&self, state: State<'_>, word: Word, now: u64) -> u64 {
+        let (born, head) = (Self::born(state), self.layout.head(word.value()));
+        born.raise(now);
+        self.ring(state).wipe(born.load());
+        self.layout.dated(head, now)
     }
 
     fn available(&self, state: State<'_>, word: Word, now: u64) -> Result<u64, Retry> {

@@ -30,7 +30,7 @@ use core::time::Duration;
 use crate::algorithm::ask::Reserve;
 use crate::algorithm::state::{Retry, State};
 use crate::algorithm::word::{TIME_MAX, VALUE_BITS, VALUE_MAX, Word};
-use crate::algorithm::{Algorithm, Answer, Charged, Intent, Policy, Refund, SLACK_NANOS};
+use crate::algorithm::{Algorithm, Answer, Charged, Intent, Policy, Refund, Reset, SLACK_NANOS};
 use crate::clock::Clock;
 use crate::decision::{Decision, Outcome, View};
 use crate::error::BuildError;
@@ -399,6 +399,11 @@ impl Policy for TokenBucketPolicy {
         self.lowered(full_at, before.max(self.units(now).min(full_at)))
     }
 
+    fn reset(&self, state: State<'_>, word: Word, now: u64) -> Result<Reset, Retry> {
+        state.exchange(word, Word::live(self.units(now).min(self.full_at(word))))?;
+        Ok(Reset::Done)
+    }
+
     fn available(&self, _state: State<'_>, word: Word, now: u64) -> Result<u64, Retry> {
         Ok(self.decide(Outcome::Allowed, self.full_at(word), now, 0).view.remaining())
     }
@@ -437,10 +442,6 @@ impl Refund for TokenBucketPolicy {
         let owed = word.value().saturating_sub(self.units(now));
         let given = permits.saturating_mul(self.unit_cost).min(owed);
         (given > 0).then(|| self.lowered(word.value(), word.value() - given))
-    }
-
-    fn reset(&self, state: State<'_>, word: Word, now: u64) -> Result<(), Retry> {
-        state.exchange(word, Word::live(self.units(now).min(self.full_at(word))))
     }
 }
 

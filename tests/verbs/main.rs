@@ -2,6 +2,7 @@
 
 mod partial;
 mod penalty;
+mod racing;
 mod refund;
 mod reserve;
 mod reset;

@@ -1,8 +1,8 @@
-use tollgate::{FixedWindow, Quota, Refundable, SlidingCounter, TokenBucket};
+use tollgate::{Algorithm, FixedWindow, Quota, SlidingCounter, SlidingLog, TokenBucket};
 
 use crate::{at, clock_at};
 
-fn starts_anew<A: Refundable>(algorithm: A) {
+fn starts_anew<A: Algorithm>(algorithm: A) {
     let clock = clock_at(0);
     let limiter = tollgate::Builder::new(algorithm, clock.clone()).keyed::<u64>(10).build().expect("fits");
     // So that there is a window before the current one.
@@ -19,7 +19,8 @@ fn starts_anew<A: Refundable>(algorithm: A) {
         assert_eq!(limiter.peek(&8, 0).remaining(), other);
         assert!(limiter.reset(&7));
     }
-    assert_eq!(limiter.stats().inserted, 2, "a reset inserts nothing");
+    let stats = limiter.stats();
+    assert_eq!((stats.overflowed, stats.contended), (0, 0));
 }
 
 #[test]
@@ -27,11 +28,12 @@ fn a_key_that_is_reset_has_all_of_its_limit_and_others_what_they_had() {
     starts_anew(TokenBucket::new(Quota::new(5, crate::nanos(100))));
     starts_anew(FixedWindow::new(Quota::new(5, crate::nanos(100))));
     starts_anew(SlidingCounter::new(Quota::new(5, crate::nanos(100))));
+    starts_anew(SlidingLog::new(Quota::new(5, crate::nanos(100))));
 }
 
 #[test]
 fn a_reset_at_an_older_reading_gives_that_reading_no_more_than_one_limit() {
-    fn test<A: Refundable>(algorithm: A) {
+    fn test<A: Algorithm>(algorithm: A) {
         let limiter = tollgate::Builder::new(algorithm, clock_at(0)).keyed::<u64>(10).build().expect("fits");
         assert!(limiter.check_at(&7, at(1000), 5).is_allowed());
         assert!(limiter.reset_at(&7, at(300)));
@@ -41,4 +43,24 @@ fn a_reset_at_an_older_reading_gives_that_reading_no_more_than_one_limit() {
     test(TokenBucket::new(Quota::new(5, crate::nanos(100))));
     test(FixedWindow::new(Quota::new(5, crate::nanos(100))));
     test(SlidingCounter::new(Quota::new(5, crate::nanos(100))));
+    test(SlidingLog::new(Quota::new(5, crate::nanos(100))));
+}
+
+/// The log's slot is freed and may go to another key, which finds nothing of what was forgotten.
+#[test]
+fn a_log_that_is_reset_leaves_nothing_to_the_next_key() {
+    let clock = clock_at(1000);
+    let log = SlidingLog::new(Quota::new(2, crate::nanos(100))).without_remaining();
+    let limiter = log.clock(clock.clone()).keyed::<u64>(1).build().expect("fits");
+    for round in 0..200 {
+        for key in 0..40 {
+            let key = round * 100 + key;
+            assert!(limiter.check_n(&key, 2).is_allowed(), "{key}");
+            assert!(!limiter.check(&key).is_allowed(), "{key}");
+            assert!(limiter.reset(&key), "{key}");
+            assert!(!limiter.reset(&key), "{key}");
+            clock.advance(crate::nanos(key % 3));
+        }
+    }
+    assert_eq!((limiter.stats().inserted, limiter.stats().recycled), (8000, 0));
 }

@@ -27,6 +27,11 @@ impl Stamp {
         self.0 >> CHANGE_BITS
     }
 
+    /// What no other stamp of the word has had for a long time.
+    pub(super) fn salt(self) -> u64 {
+        self.0
+    }
+
     fn changed_to(self, time: u64) -> Self {
         debug_assert!(time <= TIME_MAX, "a time that fits");
         Self(time << CHANGE_BITS | self.0.wrapping_add(1) & CHANGES)

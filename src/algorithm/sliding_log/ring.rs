@@ -8,10 +8,12 @@
 //! ```
 //!
 //! `l` is the parity of the lap that entered the slot: lap `k` writes `(k + 1) mod 2`. A slot of the latest claim that
-//! still has the other parity is *open*. A zeroed ring reads as "the lap before, filled with never". Values do
+//! still has the other parity is *open*. A slot that was wiped has the top bit set: "never" too, in a way that no other
+//! wiping has. A zeroed ring reads as "the lap before, filled with never". Values do
 //! not recur in a slot: its entries are dated in order, and two laps are at least a period apart. (Two claims that heal
 //! at one reading may be equal; a claimant that was stopped across both leaves a slot dated too late, which refuses.)
 
+use crate::algorithm::sliding_log::born::Stamp;
 use crate::algorithm::state::{Retry, State};
 use crate::algorithm::word::{TIME_MAX, VALUE_BITS, Word};
 use crate::error::BuildError;
@@ -130,6 +132,9 @@ impl Layout {
     }
 }
 
+/// The bit of a slot that was wiped.
+const WIPED: u64 = 1 << 63;
+
 /// The value of a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Slot(u64);
@@ -140,9 +145,15 @@ impl Slot {
         Self((time + 1) << 1 | parity)
     }
 
+    /// The slot without its entry, in its lap: as no slot was before, or an exchange that was prepared long ago might
+    /// succeed.
+    fn wiped(self, stamp: Stamp) -> Self {
+        Self(WIPED | stamp.salt() << 1 & !WIPED | self.parity())
+    }
+
     #[inline]
     fn time(self) -> Option<u64> {
-        (self.0 >> 1).checked_sub(1)
+        if self.0 & WIPED == 0 { (self.0 >> 1).checked_sub(1) } else { None }
     }
 
     #[inline]
@@ -213,6 +224,16 @@ impl<'a> Ring<'a> {
         }
         self.finish(state, word, head, born)?;
         Ok(self.newest(head))
+    }
+
+    /// Leaves no entry. The caller holds the slot of the table, and every claim is entered.
+    pub(super) fn wipe(&self, stamp: Stamp) {
+        for slot in self.slots {
+            // ORDERING: Acquire as in `load`, Release as in `enter`: the exchange that frees the slot publishes it. A
+            // claimant of an earlier lap may still come late: it does not find what it expects, before or after.
+            let wiped = Slot(slot.load(Ordering::Acquire)).wiped(stamp);
+            slot.store(wiped.0, Ordering::Release);
+        }
     }
 
     #[inline]
@@ -380,6 +401,27 @@ mod tests {
             // Too long ago to be told: later than it is, and never earlier.
             let time = before + span / 2 - 1;
             assert_eq!(layout.date(before, 0, time % span, true), time);
+        }
+    }
+
+    #[test]
+    fn a_slot_that_was_wiped_was_never_entered_and_is_no_other_that_was() {
+        let stamp = |time| {
+            let word = AtomicU64::new(0);
+            let born = crate::algorithm::sliding_log::born::Born::new(&word);
+            born.raise(time);
+            born.load()
+        };
+        for parity in [0, 1] {
+            let wiped = [Slot(parity), Slot::new(7, parity), Slot::new(TIME_MAX, parity)]
+                .map(|slot| [slot.wiped(stamp(7)), slot.wiped(stamp(8)), slot.wiped(stamp(TIME_MAX))]);
+            for [first, second, last] in wiped {
+                assert_eq!(
+                    [first, second, last].map(|slot| (slot.time(), slot.parity())),
+                    [(None, parity); 3]
+                );
+                assert!(first != second && first != Slot(parity) && second != last);
+            }
         }
     }
 
