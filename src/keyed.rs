@@ -4,7 +4,7 @@ use core::fmt;
 use core::hash::BuildHasher;
 use core::marker::PhantomData;
 
-use crate::algorithm::{Algorithm, All, Ask, Charged, Intent, Policy};
+use crate::algorithm::{Algorithm, All, AnyAlgorithm, Ask, Charged, Intent, Policy};
 use crate::clock::{Clock, Instant, QuantaClock};
 use crate::decision::{Decision, NoSlotView, Outcome};
 use crate::direct::Direct;
@@ -67,6 +67,9 @@ pub struct Keyed<A: Algorithm, K: ?Sized, C = QuantaClock, S = RandomSipHash> {
     bytes: u128,
     key: PhantomData<fn(&K)>,
 }
+
+/// A keyed limiter whose algorithm is chosen at run time.
+pub type AnyKeyed<K, C = QuantaClock, S = RandomSipHash> = Keyed<AnyAlgorithm, K, C, S>;
 
 /// What becomes of requests whose key finds no slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

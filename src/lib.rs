@@ -22,14 +22,16 @@ mod sync;
 mod table;
 
 pub use acquire::{Patience, Timer};
-pub use algorithm::{Algorithm, FixedWindow, Refundable, SlidingCounter, SlidingLog, TokenBucket};
+pub use algorithm::{
+    Algorithm, AnyAlgorithm, FixedWindow, Refundable, SlidingCounter, SlidingLog, TokenBucket,
+};
 pub use all_of::{AllOf, CombinedDecision, Costing, KeyLimit, Limit, LimitList, Limits, Revocable};
 pub use clock::{Clock, CoarseClock, CoarseClockError, Instant, ManualClock, QuantaClock, StdClock};
 pub use decision::{Decision, Denied, DeniedKind, Outcome};
 pub use error::BuildError;
 pub use hash::{AnyKey, ByBorrow, ByHash, KeyOf, RandomSipHash};
-pub use keyed::{Keyed, KeyedBuilder, Overflow};
-pub use limiter::{Builder, Limiter};
+pub use keyed::{AnyKeyed, Keyed, KeyedBuilder, Overflow};
+pub use limiter::{AnyLimiter, Builder, Limiter};
 pub use partial::PartialGrant;
 pub use quota::{ParseQuotaError, Quota};
 pub use reservation::Reservation;

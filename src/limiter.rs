@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::algorithm::{Algorithm, All, Intent, Policy};
+use crate::algorithm::{Algorithm, All, AnyAlgorithm, Intent, Policy};
 use crate::clock::{Clock, Instant, QuantaClock};
 use crate::decision::Decision;
 use crate::direct::Direct;
@@ -185,6 +185,10 @@ macro_rules! entrance {
     };
 }
 
+/// A limiter whose algorithm is chosen at run time.
+pub type AnyLimiter<C = QuantaClock> = Limiter<AnyAlgorithm, C>;
+
+entrance!(AnyAlgorithm);
 entrance!(TokenBucket);
 entrance!(FixedWindow);
 entrance!(SlidingCounter);

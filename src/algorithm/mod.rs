@@ -4,6 +4,7 @@
 //! step function works with. A policy makes one *attempt* at a decision over a [`State`]; the loops around it are
 //! those of [`Limiter`](crate::Limiter) and of the table.
 
+mod any;
 mod ask;
 mod fixed_window;
 mod policy;
@@ -16,6 +17,7 @@ mod word;
 
 use core::fmt::Debug;
 
+pub use any::AnyAlgorithm;
 pub use fixed_window::FixedWindow;
 pub use sliding_counter::SlidingCounter;
 pub use sliding_log::SlidingLog;
@@ -41,8 +43,8 @@ pub(crate) const SLACK_NANOS: u64 = 5_000_000_000;
 
 /// One of the four algorithms with its quota: what a limiter is built from.
 ///
-/// Implemented by [`TokenBucket`], [`FixedWindow`], [`SlidingCounter`] and [`SlidingLog`]; it cannot be implemented
-/// elsewhere.
+/// Implemented by [`TokenBucket`], [`FixedWindow`], [`SlidingCounter`] and [`SlidingLog`], and by [`AnyAlgorithm`]; it
+/// cannot be implemented elsewhere.
 pub trait Algorithm: Clone + Debug + sealed::Sealed {
     /// The checked form of the configuration.
     #[doc(hidden)]
@@ -73,6 +75,7 @@ impl<A: Algorithm<Policy: Refund>> Refundable for A {}
 mod sealed {
     pub trait Sealed {}
 
+    impl Sealed for super::AnyAlgorithm {}
     impl Sealed for super::TokenBucket {}
     impl Sealed for super::FixedWindow {}
     impl Sealed for super::SlidingCounter {}

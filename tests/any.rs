@@ -1,0 +1,108 @@
+//! An algorithm chosen at run time answers as the same one chosen at compile time.
+
+#[path = "support/random.rs"]
+mod random;
+
+use std::time::Duration;
+
+use tollgate::{
+    Algorithm, AnyAlgorithm, AnyKeyed, AnyLimiter, BuildError, Builder, Decision, FixedWindow, ManualClock,
+    Overflow, Patience, Quota, SlidingCounter, SlidingLog, TokenBucket,
+};
+
+fn told(decision: Decision) -> String {
+    format!("{decision:?}")
+}
+
+fn answers_alike<A: Algorithm + Into<AnyAlgorithm>>(algorithm: A, seed: u64) {
+    let clock = ManualClock::new();
+    let one = Builder::new(algorithm.clone(), clock.clone());
+    let any = Builder::new(algorithm.clone().into(), clock.clone());
+    let (direct, any_direct) = (one.clone().build().expect("fits"), any.clone().build().expect("fits"));
+    let shared = Overflow::Shared(Quota::new(2, Duration::from_nanos(50)));
+    let hasher = tollgate::RandomSipHash::new();
+    let keyed = one.keyed::<u64>(4).with_hasher(hasher.clone()).overflow(shared).build().expect("fits");
+    let any_keyed = any.keyed::<u64>(4).with_hasher(hasher).overflow(shared).build().expect("fits");
+    assert_eq!(keyed.memory_bytes(), any_keyed.memory_bytes());
+    let mut random = random::Random(seed);
+    for _ in 0..3000 {
+        clock.advance(Duration::from_nanos(random.below(40)));
+        let (verb, n, key) = (random.below(6), random.below(7), random.below(30));
+        let pairs = match verb {
+            0 => [
+                (direct.check_n(n), any_direct.check_n(n)),
+                (keyed.check_n(&key, n), any_keyed.check_n(&key, n)),
+            ],
+            1 => [(direct.peek(n), any_direct.peek(n)), (keyed.peek(&key, n), any_keyed.peek(&key, n))],
+            2 => [
+                (direct.take_up_to(n).decision(), any_direct.take_up_to(n).decision()),
+                (keyed.take_up_to(&key, n).decision(), any_keyed.take_up_to(&key, n).decision()),
+            ],
+            3 => {
+                let at = tollgate::Instant::from_nanos(clock_now(&clock).saturating_sub(random.below(30)));
+                [
+                    (direct.check_at(at, n), any_direct.check_at(at, n)),
+                    (keyed.check_at(&key, at, n), any_keyed.check_at(&key, at, n)),
+                ]
+            }
+            4 => {
+                assert_eq!(keyed.reset(&key), any_keyed.reset(&key));
+                [(direct.peek(0), any_direct.peek(0)), (keyed.peek(&key, 0), any_keyed.peek(&key, 0))]
+            }
+            _ => {
+                let now = Patience::up_to(Duration::ZERO);
+                let waits = [direct.acquire_blocking(n, now), any_direct.acquire_blocking(n, now)];
+                assert_eq!(waits[0], waits[1]);
+                let waits = [keyed.acquire_blocking(&key, n, now), any_keyed.acquire_blocking(&key, n, now)];
+                assert_eq!(waits[0], waits[1]);
+                [(direct.peek(0), any_direct.peek(0)), (keyed.peek(&key, 0), any_keyed.peek(&key, 0))]
+            }
+        };
+        for (expected, got) in pairs {
+            assert_eq!(told(got), told(expected), "{algorithm:?}");
+        }
+    }
+    assert_eq!(keyed.stats(), any_keyed.stats());
+}
+
+fn clock_now(clock: &ManualClock) -> u64 {
+    tollgate::Clock::now(clock).as_nanos()
+}
+
+#[test]
+fn each_algorithm_answers_alike_whether_chosen_at_run_time_or_at_compile_time() {
+    let quota = Quota::new(5, Duration::from_nanos(100));
+    for seed in 0..5 {
+        answers_alike(TokenBucket::new(quota).burst(6).max_wait(Duration::from_nanos(50)), seed);
+        answers_alike(FixedWindow::new(quota), seed);
+        answers_alike(SlidingCounter::new(quota), seed);
+        answers_alike(SlidingLog::new(quota), seed);
+        answers_alike(SlidingLog::new(quota).without_remaining(), seed);
+    }
+}
+
+#[test]
+fn what_cannot_be_built_is_told_as_by_the_algorithm_itself() {
+    let bucket = AnyAlgorithm::from(TokenBucket::new(Quota::per_second(1)).start_empty());
+    assert!(bucket.clone().build().is_ok());
+    assert_eq!(bucket.keyed::<u64>(1).build().err(), Some(BuildError::StartEmptyKeyed));
+    let log = AnyAlgorithm::from(SlidingLog::new(Quota::per_second(262_145)));
+    assert_eq!(log.build().err(), Some(BuildError::LimitTooLarge { limit: 262_145, max: 262_144 }));
+}
+
+#[test]
+fn limiters_of_different_algorithms_have_one_type() {
+    let quota = Quota::per_hour(1);
+    let algorithms: [AnyAlgorithm; 4] = [
+        TokenBucket::new(quota).into(),
+        FixedWindow::new(quota).into(),
+        SlidingCounter::new(quota).into(),
+        SlidingLog::new(quota).into(),
+    ];
+    let limiters: Vec<AnyLimiter> =
+        algorithms.iter().map(|algorithm| algorithm.clone().build().expect("fits")).collect();
+    assert!(limiters.iter().all(|limiter| limiter.check().is_allowed() && !limiter.check().is_allowed()));
+    let keyed: Vec<AnyKeyed<str>> =
+        algorithms.into_iter().map(|algorithm| algorithm.keyed(10).build().expect("fits")).collect();
+    assert!(keyed.iter().all(|keyed| keyed.check("a").is_allowed() && !keyed.check("a").is_allowed()));
+}
