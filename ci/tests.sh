@@ -2,4 +2,4 @@
 # Unit, integration and documentation tests.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-cargo test --no-fail-fast -p tollgate -p tollgate-tokio
+cargo test --no-fail-fast -p tollgate -p tollgate-tokio --features tollgate/serde

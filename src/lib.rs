@@ -20,6 +20,7 @@ mod reservation;
 mod stats;
 mod sync;
 mod table;
+mod text;
 
 pub use acquire::{Patience, Timer};
 pub use algorithm::{
@@ -33,9 +34,10 @@ pub use hash::{AnyKey, ByBorrow, ByHash, KeyOf, RandomSipHash};
 pub use keyed::{AnyKeyed, Keyed, KeyedBuilder, Overflow};
 pub use limiter::{AnyLimiter, Builder, Limiter};
 pub use partial::PartialGrant;
-pub use quota::{ParseQuotaError, Quota};
+pub use quota::Quota;
 pub use reservation::Reservation;
 pub use stats::KeyedStats;
+pub use text::{ParseError, ParseErrorKind};
 
 /// The README's example is tested too.
 #[cfg(doctest)]

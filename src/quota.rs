@@ -1,7 +1,5 @@
 //! How many permits per how much time.
 
-use core::fmt;
-use core::str::FromStr;
 use core::time::Duration;
 
 use crate::error::BuildError;
@@ -11,34 +9,38 @@ use crate::error::BuildError;
 /// A limit of 0 is legal and refuses everything. Whether a quota can be represented depends on the algorithm and is
 /// decided by its `build`, so that every constructor here is infallible and `const`.
 ///
-/// As text a quota is `LIMIT/PERIOD`, the period a whole number (1 if left out) and one of `ns us ms s min h d`:
+/// # As text
+///
+/// A quota is read from `LIMIT/PERIOD` or `LIMIT per PERIOD`, and written as the first.
+///
+/// - The limit is a number of permits, in which `_` may separate digits. Where a permit is a byte it may be a size:
+///   `B`, `kB`, `MB`, `GB`, `TB` (powers of 1000), `KiB`, `MiB`, `GiB`, `TiB` (powers of 1024).
+/// - The period is a number (1 if left out) of `ns`, `us`, `ms`, `s`, `min`, `h` or `d`; the long forms `sec`,
+///   `second`, `minute`, `hour`, `day`, and the plurals of the last four, are read too.
+///
+/// Both may have a fraction, if what they amount to is a whole number of permits or ns. A limit from 2^64 permits and a
+/// period of 0 or from 2^64 ns are refused; such a period can be made by [`new`](Self::new), and is written as it is.
 ///
 /// ```
 /// use std::time::Duration;
-/// use tollgate::Quota;
+/// use tollgate::{ParseErrorKind, Quota};
 ///
 /// let quota: Quota = "10/60s".parse()?;
 /// assert_eq!(quota, Quota::per_minute(10));
-/// assert_eq!("100/min".parse(), Ok(Quota::per_minute(100)));
+/// assert_eq!("100 per minute".parse(), Ok(Quota::per_minute(100)));
+/// assert_eq!("1.5MB/s".parse(), Ok(Quota::per_second(1_500_000)));
 /// assert_eq!(Quota::new(5, Duration::from_millis(1500)).to_string(), "5/1500ms");
-/// # Ok::<(), tollgate::ParseQuotaError>(())
+///
+/// let error = "10/fortnight".parse::<Quota>().unwrap_err();
+/// assert_eq!((error.kind(), error.span()), (ParseErrorKind::Period, 3..12));
+/// assert_eq!(error.to_string(), "expected a period such as `60s` or `min` at byte 3: `fortnight`");
+/// # Ok::<(), tollgate::ParseError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Quota {
     limit: u64,
     period: Duration,
 }
-
-/// The units of the text form, largest first, in ns.
-const UNITS: [(&str, u64); 7] = [
-    ("d", 86_400_000_000_000),
-    ("h", 3_600_000_000_000),
-    ("min", 60_000_000_000),
-    ("s", 1_000_000_000),
-    ("ms", 1_000_000),
-    ("us", 1_000),
-    ("ns", 1),
-];
 
 impl Quota {
     /// `limit` permits per `period`.
@@ -85,67 +87,3 @@ impl Quota {
         }
     }
 }
-
-/// Writes the text form, in the largest unit that divides the period.
-impl fmt::Display for Quota {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let nanos = self.period.as_nanos();
-        let divides = |(_, unit): &&(&str, u64)| nanos.is_multiple_of(u128::from(*unit));
-        let (name, unit) = UNITS.iter().find(divides).unwrap_or(&("ns", 1));
-        match nanos / u128::from(*unit) {
-            1 => write!(f, "{}/{name}", self.limit),
-            count => write!(f, "{}/{count}{name}", self.limit),
-        }
-    }
-}
-
-impl FromStr for Quota {
-    type Err = ParseQuotaError;
-
-    fn from_str(text: &str) -> Result<Self, ParseQuotaError> {
-        let (limit, period) = text.split_once('/').ok_or(ParseQuotaError::NoSlash)?;
-        let limit = number(limit.trim()).ok_or(ParseQuotaError::Limit)?;
-        let period = period.trim();
-        let digits = period.bytes().take_while(u8::is_ascii_digit).count();
-        let (count, unit) = period.split_at(digits);
-        let count = if count.is_empty() { 1 } else { number(count).ok_or(ParseQuotaError::Period)? };
-        let (_, unit) =
-            UNITS.iter().find(|(name, _)| *name == unit.trim_start()).ok_or(ParseQuotaError::Unit)?;
-        match count.checked_mul(*unit) {
-            None | Some(0) => Err(ParseQuotaError::Period),
-            Some(nanos) => Ok(Self::new(limit, Duration::from_nanos(nanos))),
-        }
-    }
-}
-
-/// Digits only: `u64::from_str` would take a sign.
-fn number(text: &str) -> Option<u64> {
-    if text.bytes().all(|b| b.is_ascii_digit()) { text.parse().ok() } else { None }
-}
-
-/// Why a text is not a [`Quota`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ParseQuotaError {
-    /// There is no `/` between limit and period.
-    NoSlash,
-    /// The limit is not a whole number below 2^64.
-    Limit,
-    /// The period is not a whole number of its unit, is zero, or exceeds 2^64 ns.
-    Period,
-    /// The period's unit is none of `ns us ms s min h d`.
-    Unit,
-}
-
-impl fmt::Display for ParseQuotaError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NoSlash => "a quota is LIMIT/PERIOD, for instance 10/60s: the '/' is missing",
-            Self::Limit => "the limit before the '/' must be a whole number below 2^64",
-            Self::Period => "the period after the '/' must be at least 1 ns and below 2^64 ns",
-            Self::Unit => "the period's unit must be one of ns, us, ms, s, min, h, d",
-        })
-    }
-}
-
-impl core::error::Error for ParseQuotaError {}

@@ -14,7 +14,7 @@ fn told(decision: Decision) -> String {
     format!("{decision:?}")
 }
 
-fn answers_alike<A: Algorithm + Into<AnyAlgorithm>>(algorithm: A, seed: u64) {
+fn answers_alike<A: Algorithm + Into<AnyAlgorithm>>(algorithm: &A, seed: u64) {
     let clock = ManualClock::new();
     let one = Builder::new(algorithm.clone(), clock.clone());
     let any = Builder::new(algorithm.clone().into(), clock.clone());
@@ -73,11 +73,11 @@ fn clock_now(clock: &ManualClock) -> u64 {
 fn each_algorithm_answers_alike_whether_chosen_at_run_time_or_at_compile_time() {
     let quota = Quota::new(5, Duration::from_nanos(100));
     for seed in 0..5 {
-        answers_alike(TokenBucket::new(quota).burst(6).max_wait(Duration::from_nanos(50)), seed);
-        answers_alike(FixedWindow::new(quota), seed);
-        answers_alike(SlidingCounter::new(quota), seed);
-        answers_alike(SlidingLog::new(quota), seed);
-        answers_alike(SlidingLog::new(quota).without_remaining(), seed);
+        answers_alike(&TokenBucket::new(quota).burst(6).max_wait(Duration::from_nanos(50)), seed);
+        answers_alike(&FixedWindow::new(quota), seed);
+        answers_alike(&SlidingCounter::new(quota), seed);
+        answers_alike(&SlidingLog::new(quota), seed);
+        answers_alike(&SlidingLog::new(quota).without_remaining(), seed);
     }
 }
 

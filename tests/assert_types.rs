@@ -6,10 +6,11 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
 use tollgate::{
-    AllOf, AnyKey, BuildError, Builder, Clock, CoarseClock, CoarseClockError, CombinedDecision, Decision,
-    Denied, DeniedKind, FixedWindow, Instant, KeyLimit, Keyed, KeyedBuilder, KeyedStats, LimitList, Limiter,
-    ManualClock, Outcome, Overflow, ParseQuotaError, PartialGrant, Patience, QuantaClock, Quota,
-    RandomSipHash, Reservation, SlidingCounter, SlidingLog, StdClock, TokenBucket,
+    AllOf, AnyAlgorithm, AnyKey, AnyKeyed, AnyLimiter, BuildError, Builder, Clock, CoarseClock,
+    CoarseClockError, CombinedDecision, Decision, Denied, DeniedKind, FixedWindow, Instant, KeyLimit, Keyed,
+    KeyedBuilder, KeyedStats, LimitList, Limiter, ManualClock, Outcome, Overflow, ParseError, ParseErrorKind,
+    PartialGrant, Patience, QuantaClock, Quota, RandomSipHash, Reservation, SlidingCounter, SlidingLog,
+    StdClock, TokenBucket,
 };
 
 const QUOTA: Quota = Quota::per_hour(1);
@@ -28,6 +29,8 @@ const _: () = {
     assert!(size_of::<Instant>() == 8);
     assert!(size_of::<Option<DeniedKind>>() == 1);
     assert!(size_of::<Option<Outcome>>() == 1);
+    assert!(size_of::<Option<ParseErrorKind>>() == 1);
+    assert!(size_of::<ParseError>() <= 32);
     assert!(size_of::<Quota>() == 24);
     assert!(size_of::<Reservation<'_>>() <= 72);
     assert!(size_of::<CombinedDecision>() <= 72);
@@ -58,8 +61,11 @@ const _: () = {
     assert_error::<BuildError>();
     assert_error::<CoarseClockError>();
     assert_error::<Denied>();
-    assert_error::<ParseQuotaError>();
+    assert_error::<ParseError>();
 
+    assert_shared::<AnyAlgorithm>();
+    assert_shared::<AnyLimiter>();
+    assert_shared::<AnyKeyed<str>>();
     assert_shared::<TokenBucket>();
     assert_shared::<FixedWindow>();
     assert_shared::<SlidingCounter>();

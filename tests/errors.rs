@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use tollgate::{
-    Algorithm, BuildError, Builder, Decision, FixedWindow, Instant, Limiter, ManualClock, Outcome,
-    ParseQuotaError, Quota, SlidingCounter, SlidingLog, TokenBucket,
+    Algorithm, BuildError, Builder, Decision, FixedWindow, Instant, Limiter, ManualClock, Outcome, Quota,
+    SlidingCounter, SlidingLog, TokenBucket,
 };
 
 const YEAR_NANOS: u64 = 365 * 24 * 3600 * 1_000_000_000;
@@ -132,23 +132,6 @@ fn memory_that_cannot_be_had_is_an_error() {
     let error = table.build().expect_err("more than a PiB");
     assert_eq!(error, BuildError::OutOfMemory { bytes });
     assert_message(&error, &[bytes]);
-}
-
-#[test]
-fn quota_that_cannot_be_read_is_an_error_that_tells_why() {
-    let cases = [
-        (ParseQuotaError::NoSlash, "'/'", ["", "10", "10 per s", "10s"].as_slice()),
-        (ParseQuotaError::Limit, "2^64", &["/s", "-1/s", "+1/s", "1.5/s", "18446744073709551616/s", "x/s"]),
-        (ParseQuotaError::Period, "2^64 ns", &["1/0s", "1/18446744073709551616ns", "1/584943d"]),
-        (ParseQuotaError::Unit, "min", &["1/", "1/10", "1/week", "1/-1s", "1/1.5s", "1/S", "1/s/s"]),
-    ];
-    for (error, bound, texts) in cases {
-        for text in texts {
-            assert_eq!(text.parse::<Quota>(), Err(error), "{text:?}");
-        }
-        let message = error.to_string();
-        assert!(message.contains(bound) && message.starts_with(char::is_lowercase), "{message}");
-    }
 }
 
 #[test]

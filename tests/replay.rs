@@ -103,7 +103,7 @@ fn bad_input_is_one_line_on_stderr_and_exit_status_2() {
         (&["--algorithm", "token-bucket", "--limit", "3/10s", "src"], "src"),
         (&["--algorithm", "token-bucket", "--limit", "3/10s"], "FILE"),
         (&["--algorithm", "leaky-sieve", "--limit", "3/10s", SAMPLE], "leaky-sieve"),
-        (&["--algorithm", "token-bucket", "--limit", "3", SAMPLE], "LIMIT/PERIOD"),
+        (&["--algorithm", "token-bucket", "--limit", "3", SAMPLE], "`/` or `per`"),
         (&["--algorithm", "token-bucket", "--limit", "3/0s", SAMPLE], "period"),
         (&["--algorithm", "token-bucket", "--limit", "256/ns", SAMPLE], "256 permits"),
         (&["--algorithm", "sliding-log", "--limit", "262144/s", "--verbose", SAMPLE], "--verbose"),

@@ -1,4 +1,5 @@
-//! The text form of quotas: any text is read as the grammar says, or refused for the right reason.
+//! Quotas and algorithms as text: any text is read as the grammar says, or refused at a place of its own; and what is
+//! written is read again as the same.
 
 #![no_main]
 
@@ -7,7 +8,7 @@ use std::time::Duration;
 use libfuzzer_sys::arbitrary::{Result, Unstructured};
 use libfuzzer_sys::fuzz_target;
 use oracle::from_bytes::magnitude;
-use tollgate::{ParseQuotaError, Quota};
+use tollgate::{AnyAlgorithm, ParseError, ParseErrorKind, Quota};
 
 const UNITS: [(&str, u128); 7] = [
     ("ns", 1),
@@ -28,38 +29,56 @@ fn number(digits: &str) -> Option<u64> {
     value.filter(|_| !digits.is_empty()).and_then(|value| u64::try_from(value).ok())
 }
 
-/// `LIMIT/[COUNT]UNIT`, with spaces around the limit, the count and the unit; judged from left to right.
-fn reading(text: &str) -> std::result::Result<Quota, ParseQuotaError> {
-    let slash = text.find('/').ok_or(ParseQuotaError::NoSlash)?;
-    let limit = number(text[..slash].trim()).ok_or(ParseQuotaError::Limit)?;
-    let period = text[slash + 1..].trim();
+/// `LIMIT/[COUNT]UNIT`, with spaces around the limit, the count and the unit: what the plainest texts say, if this is
+/// one.
+fn reading(text: &str) -> Option<Quota> {
+    let (limit, period) = text.split_once('/')?;
+    let limit = number(limit.trim())?;
+    let period = period.trim();
     let unit = period.trim_start_matches(|c| "0123456789".contains(c));
     let count = match &period[..period.len() - unit.len()] {
         "" => 1,
-        digits => number(digits).ok_or(ParseQuotaError::Period)?,
+        digits => number(digits)?,
     };
-    let (_, nanos) = UNITS.into_iter().find(|(name, _)| *name == unit.trim()).ok_or(ParseQuotaError::Unit)?;
-    let nanos = u64::try_from(u128::from(count) * nanos).map_err(|_| ParseQuotaError::Period)?;
-    if nanos == 0 {
-        return Err(ParseQuotaError::Period);
-    }
-    Ok(Quota::new(limit, Duration::from_nanos(nanos)))
+    let (_, nanos) = UNITS.into_iter().find(|(name, _)| *name == unit.trim())?;
+    let nanos = u64::try_from(u128::from(count) * nanos).ok().filter(|nanos| *nanos > 0)?;
+    Some(Quota::new(limit, Duration::from_nanos(nanos)))
 }
 
 fn any_text(text: &str) {
+    let is_told = |error: &ParseError| {
+        assert!(text.get(error.span()).is_some(), "{text:?}: {error:?}");
+        assert!(!error.to_string().is_empty());
+    };
     let parsed = text.parse::<Quota>();
-    assert_eq!(parsed, reading(text), "{text:?}");
+    if let Some(quota) = reading(text) {
+        assert_eq!(parsed, Ok(quota), "{text:?}");
+    }
     match parsed {
         Ok(quota) => is_written_as_it_reads(quota),
-        Err(error) => assert!(!error.to_string().is_empty()),
+        Err(error) => is_told(&error),
+    }
+    // With options behind it, and a name before.
+    for text in [
+        text.to_owned(),
+        format!("5/s {text}"),
+        format!("fixed-window 5/s {text}"),
+        format!("sliding-log {text}"),
+    ] {
+        match text.parse::<AnyAlgorithm>() {
+            Ok(algorithm) => assert_eq!(algorithm.to_string().parse(), Ok(algorithm), "{text:?}"),
+            Err(error) => assert!(text.get(error.span()).is_some(), "{text:?}: {error:?}"),
+        }
     }
 }
 
 /// In the largest unit that divides the period, and read again as the same.
 fn is_written_as_it_reads(quota: Quota) {
     let (text, nanos) = (quota.to_string(), quota.period().as_nanos());
-    let expected = if nanos == 0 || nanos > u64::MAX.into() {
-        Err(ParseQuotaError::Period)
+    let expected = if nanos == 0 {
+        Err(ParseErrorKind::ZeroPeriod)
+    } else if nanos > u64::MAX.into() {
+        Err(ParseErrorKind::PeriodTooLong)
     } else {
         let (unit, in_unit) =
             UNITS.iter().rfind(|(_, unit)| nanos.is_multiple_of(*unit)).unwrap_or(&UNITS[0]);
@@ -67,7 +86,7 @@ fn is_written_as_it_reads(quota: Quota) {
         assert_eq!(text, format!("{}/{count}{unit}", quota.limit()));
         Ok(quota)
     };
-    assert_eq!(text.parse(), expected, "{text}");
+    assert_eq!(text.parse::<Quota>().map_err(|error| error.kind()), expected, "{text}");
 }
 
 /// A text that is a quota, or whose period is only too long, with its parts as they are.
@@ -86,10 +105,11 @@ fn written(bytes: &mut Unstructured<'_>) -> Result<()> {
         space()?
     );
     let expected = match u64::try_from(u128::from(count) * nanos) {
-        Ok(nanos) if nanos > 0 => Ok(Quota::new(limit, Duration::from_nanos(nanos))),
-        _ => Err(ParseQuotaError::Period),
+        Ok(0) => Err(ParseErrorKind::ZeroPeriod),
+        Ok(nanos) => Ok(Quota::new(limit, Duration::from_nanos(nanos))),
+        Err(_) => Err(ParseErrorKind::PeriodTooLong),
     };
-    assert_eq!(text.parse(), expected, "{text:?}");
+    assert_eq!(text.parse::<Quota>().map_err(|error| error.kind()), expected, "{text:?}");
     Ok(())
 }
 

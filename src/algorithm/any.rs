@@ -29,7 +29,33 @@ use crate::sync::{AtomicU64, zeroed_words};
 /// assert!(!logins.check("alice").is_allowed());
 /// # Ok::<(), tollgate::BuildError>(())
 /// ```
-#[derive(Debug, Clone)]
+///
+/// # As text
+///
+/// The algorithm's name and what it is told, in this order; without a name it is a token bucket:
+///
+/// - `token-bucket QUOTA [burst PERMITS] [start-empty] [max-wait TIME]`
+/// - `fixed-window QUOTA [utc[+TIME]]`
+/// - `sliding-counter QUOTA`
+/// - `sliding-log QUOTA [without-remaining]`
+///
+/// Each algorithm by itself is read from the same, with its name or without, and written without. For numbers and times
+/// see [`Quota`](Quota#as-text).
+///
+/// ```
+/// use tollgate::{AnyAlgorithm, AnyLimiter, TokenBucket};
+///
+/// let limiter: AnyLimiter = "sliding-log 10/60s".parse::<AnyAlgorithm>()?.build()?;
+/// assert!(limiter.check_n(10).is_allowed());
+///
+/// let upload: TokenBucket = "1.5MB/s burst 4MB".parse()?;
+/// assert_eq!(AnyAlgorithm::from(upload).to_string(), "token-bucket 1500000/s burst 4000000");
+///
+/// let error = "sliding-log 10/60s burst 20".parse::<AnyAlgorithm>().unwrap_err();
+/// assert_eq!(error.to_string(), "only a token bucket takes the option at byte 19: `burst`");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum AnyAlgorithm {
     /// See [`TokenBucket`].
     TokenBucket(TokenBucket),

@@ -30,11 +30,11 @@ use crate::sync::AtomicU64;
 /// ```
 ///
 /// One word of state; every decision is O(1) and one compare-exchange.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct FixedWindow {
-    quota: Quota,
+    pub(crate) quota: Quota,
     /// Windows start this long after midnight 1970-01-01 UTC, if not at the clock's origin.
-    utc_offset: Option<Duration>,
+    pub(crate) utc_offset: Option<Duration>,
 }
 
 impl FixedWindow {

@@ -39,9 +39,9 @@ use crate::sync::{AtomicU64, Ordering};
 /// ```
 ///
 /// Two words of state; every decision is O(1) and one compare-exchange, one more when a window passes.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct SlidingCounter {
-    quota: Quota,
+    pub(crate) quota: Quota,
 }
 
 impl SlidingCounter {

@@ -48,10 +48,10 @@ use ring::{Head, Layout, Ring};
 ///
 /// A decision reads one entry, O(1), and an admission of `n` permits enters `n`. Telling what remains takes
 /// O(log limit) more, unless [`without_remaining`](Self::without_remaining) turns it off.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct SlidingLog {
-    quota: Quota,
-    tell_remaining: bool,
+    pub(crate) quota: Quota,
+    pub(crate) tell_remaining: bool,
 }
 
 impl SlidingLog {

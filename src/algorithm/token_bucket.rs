@@ -68,12 +68,12 @@ const SPAN_MAX: u128 = 1 << (VALUE_BITS - 2);
 ///
 /// One word of state; every decision is O(1) and one compare-exchange. The algorithm is GCRA, see
 /// ITU-T Recommendation I.371.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct TokenBucket {
-    quota: Quota,
-    burst: Option<u64>,
-    start_empty: bool,
-    max_wait: Duration,
+    pub(crate) quota: Quota,
+    pub(crate) burst: Option<u64>,
+    pub(crate) start_empty: bool,
+    pub(crate) max_wait: Duration,
 }
 
 impl TokenBucket {
