@@ -53,7 +53,7 @@ pub enum Verb {
 
 /// The algorithms, by number.
 const ALGORITHMS: [fn(limit: u64, period: u64, rng: &mut Rng) -> Rule; 4] = [
-    |capacity, period, rng| Rule::TokenBucket { capacity, limit: rng.u64(1..=3), period },
+    |capacity, period, rng| Rule::TokenBucket { capacity, limit: rng.u64(1..=3), period, max_wait: 0 },
     |limit, period, _| Rule::FixedWindow { limit, period },
     |limit, period, _| Rule::SlidingCounter { limit, period },
     |limit, period, _| Rule::SlidingLog { limit, period },

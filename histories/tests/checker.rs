@@ -122,7 +122,7 @@ fn only_charges_of_crowded_tables_find_no_slot() {
 
 #[test]
 fn recycled_key_is_fresh_as_of_a_reading_that_was_taken_and_no_later_one() {
-    let bucket = Rule::TokenBucket { capacity: 2, limit: 1, period: 10 };
+    let bucket = Rule::TokenBucket { capacity: 2, limit: 1, period: 10, max_wait: 0 };
     // Of a key without a slot, seen 5 ns before it is full.
     let late = call((0, 9), 10, told(Allowed, 0, 0, 15));
     let passer_by = of_another_key(call((1, 2), 15, told(Allowed, 1, 0, 10)));

@@ -5,7 +5,7 @@
 
 use arbitrary::{Arbitrary, Result, Unstructured};
 
-use crate::steps::{Cost, Hop, KEYS, Step};
+use crate::steps::{Cost, Hop, KEYS, Step, Verb, Wait};
 use crate::vectors::Rule;
 
 /// A number of any magnitude: of so many bits, or at the edge of so many.
@@ -28,6 +28,11 @@ fn mostly(bytes: &mut Unstructured<'_>, most: u64) -> Result<u64> {
     if bytes.ratio(7, 8)? { bytes.int_in_range(0..=most) } else { magnitude(bytes) }
 }
 
+/// Every other time 0.
+fn often_none(bytes: &mut Unstructured<'_>) -> Result<u64> {
+    if bytes.ratio(1, 2)? { Ok(0) } else { magnitude(bytes) }
+}
+
 fn period(bytes: &mut Unstructured<'_>) -> Result<u64> {
     Ok(magnitude(bytes)?.max(1))
 }
@@ -47,17 +52,18 @@ impl<'a> Arbitrary<'a> for Rule {
             0 | 1 => {
                 // Exact: a scale only makes the same rate look different.
                 let (n, p) = (bytes.int_in_range(0..=16_u64)?, period(bytes)?);
-                let scale = (magnitude(bytes)? >> 24).max(1);
+                let (scale, max_wait) = ((magnitude(bytes)? >> 24).max(1), often_none(bytes)?);
                 let (limit, period) = match (n.checked_mul(scale), p.checked_mul(scale)) {
                     (Some(limit), Some(period)) => (limit, period),
                     _ => (n, p),
                 };
-                Self::TokenBucket { capacity: mostly(bytes, 20)?, limit, period }
+                Self::TokenBucket { capacity: mostly(bytes, 20)?, limit, period, max_wait }
             }
             2 => Self::TokenBucket {
                 capacity: mostly(bytes, 20)?,
                 limit: magnitude(bytes)?,
                 period: period(bytes)?,
+                max_wait: often_none(bytes)?,
             },
             3 => Self::FixedWindow { limit: mostly(bytes, 20)?, period: period(bytes)? },
             4 | 5 => Self::SlidingCounter { limit: mostly(bytes, 20)?, period: period(bytes)? },
@@ -107,12 +113,31 @@ impl<'a> Arbitrary<'a> for Cost {
     }
 }
 
+impl<'a> Arbitrary<'a> for Verb {
+    fn arbitrary(bytes: &mut Unstructured<'a>) -> Result<Self> {
+        Ok(match bytes.int_in_range(0..=31_u8)? {
+            0..=11 => Self::Check,
+            12 | 13 => Self::TakeUpTo,
+            14..=17 => Self::Reserve(Wait::Longest(0)),
+            18 => Self::Reserve(Wait::Longest(offset(bytes)?)),
+            19 | 20 => Self::Reserve(Wait::Needed(offset(bytes)?)),
+            21 => Self::Reserve(Wait::These(magnitude(bytes)?)),
+            22 | 23 => Self::Cancel(0),
+            24 => Self::Cancel(bytes.int_in_range(0..=3)?),
+            25 | 26 => Self::Keep(0),
+            27 | 28 => Self::Refund,
+            29 | 30 => Self::Penalize,
+            _ => Self::Reset,
+        })
+    }
+}
+
 impl<'a> Arbitrary<'a> for Step {
     fn arbitrary(bytes: &mut Unstructured<'a>) -> Result<Self> {
-        let (hop, cost) = (bytes.arbitrary()?, bytes.arbitrary()?);
+        let (hop, verb, cost) = (bytes.arbitrary()?, bytes.arbitrary()?, bytes.arbitrary()?);
         // One byte says both: mostly nobody passes by.
         let others = bytes.int_in_range(0..=KEYS * 24 - 1)?;
-        Ok(Self { hop, cost, key: others % KEYS, passers_by: (others / KEYS).saturating_sub(11) })
+        Ok(Self { hop, verb, cost, key: others % KEYS, passers_by: (others / KEYS).saturating_sub(11) })
     }
 }
 

@@ -43,7 +43,7 @@ pub fn log(limit: u64, period: u64) -> impl Fn(u64, u64) -> u64 {
 /// The bound of any rule a limiter is exact for.
 pub fn of(rule: Rule) -> Box<dyn Fn(u64, u64) -> u64> {
     match rule {
-        Rule::TokenBucket { capacity, limit, period } => {
+        Rule::TokenBucket { capacity, limit, period, .. } => {
             Box::new(move |from, to| capacity + (to - from) * limit / period)
         }
         Rule::FixedWindow { limit, period } | Rule::SlidingCounter { limit, period } => {

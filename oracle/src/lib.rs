@@ -1,5 +1,6 @@
 //! What the limiters must answer, and checks that they do: shared by tests, models and fuzz targets.
 //!
+//! - [`verbs`]: all that limiters can be asked, and what they tell, by one name each;
 //! - [`reference`]: the four algorithms again, sequential and exact;
 //! - [`vectors`]: sequences of calls with their answers, as text; [`conformance`] runs them;
 //! - [`steps`]: sequences of calls that are made up, by whatever makes things up; [`follow`] asks the limiters and
@@ -19,6 +20,7 @@ pub mod rate;
 pub mod reference;
 pub mod steps;
 pub mod vectors;
+pub mod verbs;
 
 /// The slots of a table for so many keys: 16 for each 11, in lines of four.
 pub const fn slots(declared: usize) -> usize {
@@ -27,3 +29,6 @@ pub const fn slots(declared: usize) -> usize {
 
 /// How far apart honest readings may lie, as the limiters have it; in ns.
 pub const SLACK: u64 = 5_000_000_000;
+
+/// Later readings count as this, as the limiters have it; in ns.
+pub const TIME_MAX: u64 = (1 << 61) - 1;

@@ -48,8 +48,9 @@ impl Rule {
 
         let quota = |limit, period| Quota::new(limit, Duration::from_nanos(period));
         match self {
-            Self::TokenBucket { capacity, limit, period } => {
+            Self::TokenBucket { capacity, limit, period, max_wait } => {
                 let bucket = TokenBucket::new(quota(limit, period)).burst(capacity);
+                let bucket = bucket.max_wait(Duration::from_nanos(max_wait));
                 run(bucket.clock(clock), keys, hasher, visit)
             }
             Self::FixedWindow { limit, period } => {

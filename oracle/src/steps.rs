@@ -1,12 +1,15 @@
 //! What is asked when, as far as it can be said before the answers are known.
 
 use crate::vectors::{Answer, Rule};
+use crate::verbs::Ask;
 
 /// One call.
 #[derive(Debug, Clone, Copy)]
 pub struct Step {
     /// When.
     pub hop: Hop,
+    /// What.
+    pub verb: Verb,
     /// How many permits.
     pub cost: Cost,
     /// In tests of keyed limiters: whose call it is; below [`KEYS`].
@@ -30,6 +33,30 @@ pub enum Hop {
     To(u64),
     BeforeHorizon(u64),
     PastHorizon(u64),
+}
+
+/// Where a limiter has no such verb, it is a check.
+#[derive(Debug, Clone, Copy)]
+pub enum Verb {
+    Check,
+    TakeUpTo,
+    Reserve(Wait),
+    /// A reservation that is held, counted from the newest.
+    Cancel(usize),
+    Keep(usize),
+    Refund,
+    Penalize,
+    Reset,
+}
+
+/// The longest wait for a reservation.
+#[derive(Debug, Clone, Copy)]
+pub enum Wait {
+    These(u64),
+    /// What the permits take to come back, and so much less or more.
+    Needed(i64),
+    /// The rule's, and so much less or more.
+    Longest(i64),
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -62,6 +89,7 @@ impl Step {
 pub struct Walk {
     limit: u64,
     period: u64,
+    max_wait: u64,
     horizon: u64,
     now: u64,
     last: Option<Answer>,
@@ -69,8 +97,8 @@ pub struct Walk {
 
 impl Walk {
     pub fn new(rule: Rule, horizon: u64) -> Self {
-        let (limit, period) = (rule.limit(), rule.period());
-        Self { limit, period, horizon, now: 0, last: None }
+        let (limit, period, max_wait) = (rule.limit(), rule.period(), rule.max_wait());
+        Self { limit, period, max_wait, horizon, now: 0, last: None }
     }
 
     /// The time and the cost of a step.
@@ -105,6 +133,31 @@ impl Walk {
             Cost::AboveLimit => self.limit.saturating_add(1),
         };
         (self.now, cost)
+    }
+
+    /// Waits were tried out until `now`: it is that late.
+    pub fn went_on(&mut self, now: u64) {
+        self.now = now;
+    }
+
+    /// What a step asks for, unless it is about a reservation that was made: that will be called `name`. `retry` is what
+    /// a peek tells.
+    pub fn ask(&self, verb: Verb, cost: u64, name: u64, retry: Option<u64>) -> Ask {
+        match verb {
+            Verb::Check | Verb::Cancel(_) | Verb::Keep(_) => Ask::Check(cost),
+            Verb::TakeUpTo => Ask::TakeUpTo(cost),
+            Verb::Reserve(wait) => {
+                let max_wait = match wait {
+                    Wait::These(nanos) => nanos,
+                    Wait::Needed(offset) => retry.unwrap_or(0).saturating_add_signed(offset),
+                    Wait::Longest(offset) => self.max_wait.saturating_add_signed(offset),
+                };
+                Ask::Reserve { name, permits: cost, max_wait }
+            }
+            Verb::Refund => Ask::Refund(cost),
+            Verb::Penalize => Ask::Penalize(cost),
+            Verb::Reset => Ask::Reset,
+        }
     }
 
     /// Waits of the next step refer to this answer.

@@ -35,10 +35,25 @@ pub struct Vector<'t> {
 /// An algorithm and its parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rule {
-    TokenBucket { capacity: u64, limit: u64, period: u64 },
-    FixedWindow { limit: u64, period: u64 },
-    SlidingCounter { limit: u64, period: u64 },
-    SlidingLog { limit: u64, period: u64 },
+    /// `max_wait` is the longest that a reservation may wait, in ns; in a text it is 0.
+    TokenBucket {
+        capacity: u64,
+        limit: u64,
+        period: u64,
+        max_wait: u64,
+    },
+    FixedWindow {
+        limit: u64,
+        period: u64,
+    },
+    SlidingCounter {
+        limit: u64,
+        period: u64,
+    },
+    SlidingLog {
+        limit: u64,
+        period: u64,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,6 +133,14 @@ impl Rule {
         }
     }
 
+    /// The longest wait of a reservation, in ns.
+    pub fn max_wait(self) -> u64 {
+        match self {
+            Self::TokenBucket { max_wait, .. } => max_wait,
+            Self::FixedWindow { .. } | Self::SlidingCounter { .. } | Self::SlidingLog { .. } => 0,
+        }
+    }
+
     fn parse<'t>(words: &mut impl Iterator<Item = &'t str>) -> Result<Self, String> {
         let algorithm = next(words, "the algorithm")?;
         if algorithm == "tb" {
@@ -125,7 +148,7 @@ impl Rule {
             let rate = next(words, "the rate")?;
             let (limit, period) = rate.split_once('/').ok_or_else(|| wrong("the rate", rate))?;
             let (limit, period) = (parsed(limit, "the limit")?, parsed(period, "the period")?);
-            return Ok(Self::TokenBucket { capacity, limit, period });
+            return Ok(Self::TokenBucket { capacity, limit, period, max_wait: 0 });
         }
         let mut windowed = || Ok::<_, String>((number(words, "the limit")?, number(words, "the period")?));
         match algorithm {

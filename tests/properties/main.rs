@@ -11,6 +11,7 @@ mod port;
 mod rounding;
 mod rules;
 mod steps;
+mod verbs;
 
 #[path = "../support/cases.rs"]
 mod cases;

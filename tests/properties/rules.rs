@@ -35,7 +35,25 @@ fn exact_bucket() -> impl Strategy<Value = Rule> {
             _ => (n, p),
         }
     });
-    buildable((rate, capacity()).prop_map(|((limit, period), capacity)| bucket(capacity, limit, period)))
+    let rules = (rate, capacity(), max_wait());
+    buildable(rules.prop_map(|((limit, period), capacity, wait)| bucket(capacity, limit, period, wait)))
+}
+
+/// The longest wait of a reservation, in 2^-16 parts of the time that a permit takes to come back, or in ns.
+fn max_wait() -> impl Strategy<Value = MaxWait> {
+    prop_oneof![
+        2 => Just(MaxWait::Nanos(0)),
+        2 => (0..10_u64).prop_map(MaxWait::Nanos),
+        2 => magnitude().prop_map(MaxWait::Nanos),
+        6 => (0..=12_u64 << 16).prop_map(MaxWait::Permits),
+        2 => (0..=12_u64).prop_map(|permits| MaxWait::Permits(permits << 16)),
+    ]
+}
+
+#[derive(Debug, Clone, Copy)]
+enum MaxWait {
+    Nanos(u64),
+    Permits(u64),
 }
 
 /// Token buckets whose rate the limiter rounds.
@@ -49,21 +67,31 @@ pub(crate) fn rounded_bucket() -> impl Strategy<Value = Rule> {
         Just((u64::MAX, u64::MAX - 1)),
     ];
     let rate = prop_oneof![1 => named, 9 => (magnitude(), magnitude())];
-    rounded((rate, capacity()).prop_map(|((limit, period), capacity)| bucket(capacity, limit, period)))
+    let rules = (rate, capacity(), max_wait());
+    rounded(rules.prop_map(|((limit, period), capacity, wait)| bucket(capacity, limit, period, wait)))
 }
 
 /// Token buckets whose rate is rounded, to which a permit comes back in months.
 pub(crate) fn slow_rounded_bucket() -> impl Strategy<Value = Rule> {
     let rules = (1..8_u64, 17..64_u64, 1_u64 << 57..1 << 59);
-    rounded(rules.prop_map(|(capacity, limit, period)| bucket(capacity, limit, period)))
+    let without_wait = MaxWait::Nanos(0);
+    rounded(rules.prop_map(move |(capacity, limit, period)| bucket(capacity, limit, period, without_wait)))
 }
 
 fn rounded(rules: impl Strategy<Value = Rule>) -> impl Strategy<Value = Rule> {
     buildable(rules.prop_filter("rates are rounded above a numerator of 16", |rule| is_rounded(*rule)))
 }
 
-fn bucket(capacity: u64, limit: u64, period: u64) -> Rule {
-    Rule::TokenBucket { capacity, limit, period: period.max(1) }
+fn bucket(capacity: u64, limit: u64, period: u64, max_wait: MaxWait) -> Rule {
+    let period = period.max(1);
+    let max_wait = match max_wait {
+        MaxWait::Nanos(nanos) => nanos,
+        MaxWait::Permits(parts) => {
+            let nanos = u128::from(parts) * u128::from(period / limit.max(1)) >> 16;
+            u64::try_from(nanos).unwrap_or(u64::MAX)
+        }
+    };
+    Rule::TokenBucket { capacity, limit, period, max_wait }
 }
 
 fn capacity() -> impl Strategy<Value = u64> {

@@ -1,39 +1,56 @@
 //! Steps that proptest makes up.
 
-use oracle::steps::{Cost, Hop, KEYS, Step};
+use oracle::steps::{Cost, Hop, KEYS, Step, Verb, Wait};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
 use crate::rules::magnitude;
 
-/// Calls at readings in any order.
+/// Checks at readings in any order.
 pub(crate) fn any_order() -> impl Strategy<Value = Vec<Step>> {
+    steps(any_way(), Just(Verb::Check))
+}
+
+/// Calls of all verbs at readings in any order.
+pub(crate) fn of_all_verbs() -> impl Strategy<Value = Vec<Step>> {
+    steps(any_way(), verb())
+}
+
+/// Calls of all verbs at readings that never go back.
+pub(crate) fn of_all_verbs_in_order() -> impl Strategy<Value = Vec<Step>> {
+    steps(forward(), verb())
+}
+
+fn any_way() -> impl Strategy<Value = Hop> {
     let back = prop_oneof![
         magnitude().prop_map(Hop::Back),
         magnitude().prop_map(Hop::To),
         (0..4_u64).prop_map(Hop::Back),
     ];
-    steps(prop_oneof![6 => forward(), 1 => back])
+    prop_oneof![6 => forward(), 1 => back]
 }
 
-/// Calls at readings that never go back.
+/// Checks at readings that never go back.
 pub(crate) fn in_order() -> impl Strategy<Value = Vec<Step>> {
-    steps(forward())
+    steps(forward(), Just(Verb::Check))
 }
 
 /// Calls that take the limit, and then each permit as soon as it comes back.
 pub(crate) fn one_by_one(permits: usize) -> Vec<Step> {
-    let step = |hop, cost| Step { hop, cost, key: 0, passers_by: 0 };
+    let step = |hop, cost| Step { hop, verb: Verb::Check, cost, key: 0, passers_by: 0 };
     let refused_and_granted = || [step(Hop::Stay, Cost::These(1)), step(Hop::Retry(0), Cost::These(1))];
     std::iter::once(step(Hop::Stay, Cost::Limit))
         .chain((0..permits).flat_map(|_| refused_and_granted()))
         .collect()
 }
 
-fn steps(hop: impl Strategy<Value = Hop>) -> impl Strategy<Value = Vec<Step>> {
+fn steps(
+    hop: impl Strategy<Value = Hop>,
+    verb: impl Strategy<Value = Verb>,
+) -> impl Strategy<Value = Vec<Step>> {
     let passers_by = prop_oneof![2 => Just(0), 1 => 1..12_usize];
-    let step = (hop, cost(), 0..KEYS, passers_by);
-    vec(step.prop_map(|(hop, cost, key, passers_by)| Step { hop, cost, key, passers_by }), 1..40)
+    let step = (hop, verb, cost(), 0..KEYS, passers_by);
+    vec(step.prop_map(|(hop, verb, cost, key, passers_by)| Step { hop, verb, cost, key, passers_by }), 1..40)
 }
 
 fn forward() -> impl Strategy<Value = Hop> {
@@ -47,6 +64,26 @@ fn forward() -> impl Strategy<Value = Hop> {
         3 => (-1..=1_i64).prop_map(Hop::Reset),
         1 => magnitude().prop_map(Hop::BeforeHorizon),
         1 => magnitude().prop_map(Hop::PastHorizon),
+    ]
+}
+
+fn verb() -> impl Strategy<Value = Verb> {
+    let wait = prop_oneof![
+        3 => Just(Wait::Longest(0)),
+        1 => (-1..=1_i64).prop_map(Wait::Longest),
+        2 => (-1..=1_i64).prop_map(Wait::Needed),
+        1 => (0..4_u64).prop_map(Wait::These),
+        1 => magnitude().prop_map(Wait::These),
+    ];
+    prop_oneof![
+        6 => Just(Verb::Check),
+        2 => Just(Verb::TakeUpTo),
+        6 => wait.prop_map(Verb::Reserve),
+        4 => (0..3_usize).prop_map(Verb::Cancel),
+        2 => (0..3_usize).prop_map(Verb::Keep),
+        2 => Just(Verb::Refund),
+        2 => Just(Verb::Penalize),
+        1 => Just(Verb::Reset),
     ]
 }
 

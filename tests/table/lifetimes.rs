@@ -128,7 +128,7 @@ fn slot_passes_on_at_the_ns_at_which_its_state_is_stale_and_not_before() {
     }
     // Bursts longer and shorter than the period, and more than one permit each ns.
     for (capacity, limit, period) in [(1, 7, 1_000_000), (100, 3, 1000), (50, 16, 3)] {
-        turn(Rule::TokenBucket { capacity, limit, period }, 12_345, 40);
+        turn(Rule::TokenBucket { capacity, limit, period, max_wait: 0 }, 12_345, 40);
     }
 }
 
@@ -175,7 +175,7 @@ fn state_stale_at_the_last_reading_gives_its_slot_up_then_and_a_later_one_never(
 
 #[test]
 fn bucket_that_never_refills_keeps_its_slot_for_good() {
-    let rule = Rule::TokenBucket { capacity: 5, limit: 0, period: 1_000_000_000 };
+    let rule = Rule::TokenBucket { capacity: 5, limit: 0, period: 1_000_000_000, max_wait: 0 };
     turn(rule, 77, usize::MAX);
 }
 

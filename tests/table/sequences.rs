@@ -234,12 +234,13 @@ impl Case {
             }};
         }
         match self.rule {
-            Rule::TokenBucket { capacity, limit, period } => {
+            Rule::TokenBucket { capacity, limit, period, .. } => {
                 let built = TokenBucket::new(quota(limit, period)).burst(capacity);
                 follow!(TokenBucket, period, built, |limit| Rule::TokenBucket {
                     capacity: limit,
                     limit,
-                    period
+                    period,
+                    max_wait: 0
                 })
             }
             Rule::FixedWindow { limit, period } => {

@@ -20,7 +20,7 @@ pub(crate) fn stale_at(state: &Reference, horizon: u64) -> Option<u64> {
 /// A rule of each algorithm.
 pub(crate) fn rules(limit: u64, period: u64) -> [Rule; 4] {
     [
-        Rule::TokenBucket { capacity: limit, limit, period },
+        Rule::TokenBucket { capacity: limit, limit, period, max_wait: 0 },
         Rule::FixedWindow { limit, period },
         Rule::SlidingCounter { limit, period },
         Rule::SlidingLog { limit, period },

@@ -147,7 +147,7 @@ fn common_rule(bytes: &mut Unstructured<'_>) -> arbitrary::Result<Rule> {
     let period = unit * bytes.int_in_range(1..=100_u64)?;
     let limit = bytes.int_in_range(1..=12)?;
     Ok(match bytes.int_in_range(0..=3_u8)? {
-        0 => Rule::TokenBucket { capacity: bytes.int_in_range(1..=12)?, limit, period },
+        0 => Rule::TokenBucket { capacity: bytes.int_in_range(1..=12)?, limit, period, max_wait: 0 },
         1 => Rule::FixedWindow { limit, period },
         2 => Rule::SlidingCounter { limit, period },
         _ => Rule::SlidingLog { limit, period },
@@ -156,7 +156,11 @@ fn common_rule(bytes: &mut Unstructured<'_>) -> arbitrary::Result<Rule> {
 
 impl<'a> Arbitrary<'a> for Input {
     fn arbitrary(bytes: &mut Unstructured<'a>) -> arbitrary::Result<Self> {
-        let rule = if bytes.ratio(5, 8)? { common_rule(bytes)? } else { bytes.arbitrary()? };
+        let mut rule = if bytes.ratio(5, 8)? { common_rule(bytes)? } else { bytes.arbitrary()? };
+        if let Rule::TokenBucket { max_wait, .. } = &mut rule {
+            // Nothing is reserved here.
+            *max_wait = 0;
+        }
         let keys = if bytes.ratio(3, 8)? {
             None
         } else {

@@ -17,7 +17,7 @@ pub(crate) struct Recovery {
 pub(crate) fn recovery(rule: Rule) -> Option<Recovery> {
     let (refill, idle) = match rule {
         Rule::TokenBucket { limit: 0, .. } => return None,
-        Rule::TokenBucket { capacity, limit, period } => {
+        Rule::TokenBucket { capacity, limit, period, .. } => {
             // A rounded permit may come four units of 1/7 ns late.
             let late = u128::from(is_rounded(rule));
             let after =
@@ -34,7 +34,7 @@ pub(crate) fn recovery(rule: Rule) -> Option<Recovery> {
 pub(crate) fn bound(rule: Rule, from: u64, to: u64) -> u128 {
     let span = u128::from(to - from);
     match rule {
-        Rule::TokenBucket { capacity, limit, period } => {
+        Rule::TokenBucket { capacity, limit, period, .. } => {
             // A rounded permit may come one unit early.
             u128::from(capacity)
                 + span * u128::from(limit) / u128::from(period)

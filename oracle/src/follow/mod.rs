@@ -1,6 +1,7 @@
 //! Limiters against the reference, step by step. A difference panics, and tells the step.
 
 mod direct;
+mod held;
 mod honesty;
 mod keyed;
 mod rounding;

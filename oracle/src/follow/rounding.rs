@@ -119,7 +119,7 @@ impl Visit for WithinBounds<'_> {
     type Output = ();
 
     fn visit<A: Algorithm>(self, direct: Limiter<A>, _: Keyed<A, u64>) {
-        let Rule::TokenBucket { capacity, limit, period } = self.rule else { return };
+        let Rule::TokenBucket { capacity, limit, period, .. } = self.rule else { return };
         let horizon = direct.horizon().as_nanos();
         let mut walk = Walk::new(self.rule, horizon);
         let mut exact = Exact::new(capacity, limit, period, horizon);

@@ -24,6 +24,16 @@ impl FixedWindow {
         (u128::from(window) + 1) * u128::from(self.period)
     }
 
+    /// Takes back at most `permits` that the window of `now` has granted; how many those are.
+    pub(super) fn give_back(&mut self, now: u64, permits: u64) -> u64 {
+        if now / self.period > self.window {
+            return 0;
+        }
+        let given = permits.min(self.used);
+        self.used -= given;
+        given
+    }
+
     pub(super) fn charge(&mut self, now: u64, cost: u64) {
         (self.window, self.used) = self.used_at(now);
         self.used += cost;

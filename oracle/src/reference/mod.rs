@@ -22,11 +22,13 @@ mod sliding_counter;
 mod sliding_log;
 mod token_bucket;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use tollgate::Outcome;
 
+use crate::TIME_MAX;
 use crate::vectors::{Answer, Rule};
+use crate::verbs::{Ask, Told};
 use fixed_window::FixedWindow;
 use sliding_counter::SlidingCounter;
 use sliding_log::SlidingLog;
@@ -37,7 +39,17 @@ use token_bucket::TokenBucket;
 pub struct Reference {
     limit: u64,
     horizon: u64,
+    max_wait: u64,
     model: Model,
+    /// What was reserved and neither cancelled nor kept, by name.
+    reserved: BTreeMap<u64, Reserved>,
+}
+
+/// A charge that may be cancelled, as long as the bucket is just as the charge has left it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Reserved {
+    permits: u64,
+    left: u128,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -58,8 +70,9 @@ impl Reference {
     pub fn fresh(rule: Rule, horizon: u64, since: u64) -> Self {
         let since = since.min(horizon);
         let (limit, model) = match rule {
-            Rule::TokenBucket { capacity, limit, period } => {
-                (capacity, Model::TokenBucket(TokenBucket { capacity, limit, period, missing: 0, since }))
+            Rule::TokenBucket { capacity, limit, period, max_wait } => {
+                let bucket = TokenBucket { capacity, limit, period, missing: 0, since, max_wait };
+                (capacity, Model::TokenBucket(bucket))
             }
             Rule::FixedWindow { limit, period } => {
                 let window = since / period;
@@ -74,7 +87,7 @@ impl Reference {
                 (limit, Model::SlidingLog(SlidingLog { limit, period, since, entries: VecDeque::new() }))
             }
         };
-        Self { limit, horizon, model }
+        Self { limit, horizon, max_wait: rule.max_wait(), model, reserved: BTreeMap::new() }
     }
 
     /// Asks, and charges what is allowed.
@@ -98,6 +111,98 @@ impl Reference {
         Answer { outcome, remaining: Some(self.remaining(now)), retry, reset: self.wait(now, self.limit) }
     }
 
+    /// Does what is asked, and tells what a limiter has to tell.
+    pub fn ask(&mut self, now: u64, ask: Ask) -> Told {
+        match ask {
+            Ask::Check(cost) => Told::Decided(self.call(now, cost)),
+            Ask::Peek(cost) => Told::Decided(self.peek(now, cost)),
+            Ask::TakeUpTo(permits) => {
+                // As many as there are; if there are none, what one is told.
+                let permits = permits.min(self.remaining(now).max(1));
+                let answer = self.call(now, permits);
+                Told::Taken(if answer.outcome == Outcome::Allowed { permits } else { 0 }, answer)
+            }
+            Ask::Reserve { name, permits, max_wait } => self.reserve(now, name, permits, max_wait),
+            Ask::Refund(permits) => Told::Moved(self.give_back(now, permits)),
+            Ask::Penalize(permits) => {
+                let now = now.min(self.horizon);
+                let Model::TokenBucket(bucket) = &mut self.model else { panic!("only a bucket owes") };
+                let taken = bucket.can_owe(now, permits);
+                if taken > 0 {
+                    bucket.charge(now, taken);
+                }
+                Told::Moved(taken)
+            }
+            Ask::Reset => {
+                self.reset(now);
+                Told::Forgot(true)
+            }
+        }
+    }
+
+    /// The permits are due when they would be there, and are charged at once if that is soon enough.
+    fn reserve(&mut self, now: u64, name: u64, permits: u64, max_wait: u64) -> Told {
+        let max_wait = max_wait.min(self.max_wait);
+        let Answer { outcome, retry, .. } = self.peek(now, permits);
+        let is_too_large = outcome == Outcome::TooLarge;
+        match retry {
+            Some(wait) if wait <= max_wait => {
+                if permits > 0 {
+                    self.charge(now, permits);
+                    let Model::TokenBucket(bucket) = &self.model else { panic!("only a bucket reserves") };
+                    self.reserved.insert(name, Reserved { permits, left: bucket.identity() });
+                }
+                Told::Due(now.min(TIME_MAX) + wait)
+            }
+            wait => Told::Refused { is_too_large, wait: wait.map(|wait| wait - max_wait) },
+        }
+    }
+
+    /// Gives a reservation's permits back, if the bucket is as the reservation has left it: how many whole ones have not
+    /// come back by themselves.
+    pub fn cancel(&mut self, now: u64, name: u64) -> u64 {
+        match (self.reserved.remove(&name), &self.model) {
+            (Some(Reserved { permits, left }), Model::TokenBucket(bucket)) if bucket.identity() == left => {
+                self.give_back(now, permits)
+            }
+            _ => 0,
+        }
+    }
+
+    /// A reservation is for good.
+    pub fn keep(&mut self, name: u64) {
+        self.reserved.remove(&name);
+    }
+
+    fn give_back(&mut self, now: u64, permits: u64) -> u64 {
+        let now = now.min(self.horizon);
+        match &mut self.model {
+            Model::TokenBucket(bucket) => bucket.give_back(now, permits),
+            Model::FixedWindow(window) => window.give_back(now, permits),
+            Model::SlidingCounter(counter) => counter.give_back(now, permits),
+            Model::SlidingLog(_) => panic!("a log takes nothing back"),
+        }
+    }
+
+    /// As if nothing had been charged; the time that was recorded stays.
+    fn reset(&mut self, now: u64) {
+        let now = now.min(self.horizon);
+        match &mut self.model {
+            Model::TokenBucket(bucket) => {
+                bucket.give_back(now, u64::MAX);
+            }
+            Model::FixedWindow(window) => {
+                window.charge(now, 0);
+                window.used = 0;
+            }
+            Model::SlidingCounter(counter) => {
+                counter.charge(now, 0);
+                (counter.current, counter.previous) = (0, 0);
+            }
+            Model::SlidingLog(_) => panic!("a log takes nothing back"),
+        }
+    }
+
     fn charge(&mut self, now: u64, cost: u64) {
         let now = now.min(self.horizon);
         match &mut self.model {
@@ -116,6 +221,15 @@ impl Reference {
             Model::FixedWindow(window) => now / window.period > window.window,
             Model::SlidingCounter(counter) => now / counter.period > counter.window.saturating_add(1),
             Model::SlidingLog(log) => log.since < now && log.entries_at(now).next().is_none(),
+        }
+    }
+
+    /// Whether nothing that counts was charged in the newest window; of a bucket that is no state of its own.
+    pub fn is_unused(&self) -> bool {
+        match &self.model {
+            Model::TokenBucket(_) | Model::SlidingLog(_) => false,
+            Model::FixedWindow(window) => window.used == 0,
+            Model::SlidingCounter(counter) => counter.current == 0 && counter.previous == 0,
         }
     }
 

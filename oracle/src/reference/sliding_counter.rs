@@ -50,6 +50,16 @@ impl SlidingCounter {
         allowed
     }
 
+    /// Takes back at most `permits` that the window of `now` has granted; how many those are.
+    pub(super) fn give_back(&mut self, now: u64, permits: u64) -> u64 {
+        if now / self.period > self.window {
+            return 0;
+        }
+        let given = permits.min(self.current);
+        self.current -= given;
+        given
+    }
+
     pub(super) fn charge(&mut self, now: u64, cost: u64) {
         let (window, current, previous) = self.windows_at(now.into());
         self.window = u64::try_from(window).unwrap_or(u64::MAX);
