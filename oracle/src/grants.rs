@@ -1,5 +1,6 @@
 //! Whether grants kept an algorithm's bound, judged by readings alone.
 
+use crate::rate::is_rounded;
 use crate::vectors::Rule;
 
 /// One grant.
@@ -40,15 +41,18 @@ pub fn log(limit: u64, period: u64) -> impl Fn(u64, u64) -> u64 {
     move |from, to| limit * ((to - from) / period + 1)
 }
 
-/// The bound of any rule a limiter is exact for.
-pub fn of(rule: Rule) -> Box<dyn Fn(u64, u64) -> u64> {
+/// The most permits of any rule for readings from one to another.
+pub fn most(rule: Rule, from: u64, to: u64) -> u128 {
+    let span = u128::from(to - from);
     match rule {
         Rule::TokenBucket { capacity, limit, period, .. } => {
-            Box::new(move |from, to| capacity + (to - from) * limit / period)
+            // A rounded permit may come one unit early.
+            let early = u128::from(is_rounded(rule));
+            u128::from(capacity) + span * u128::from(limit) / u128::from(period) + early
         }
         Rule::FixedWindow { limit, period } | Rule::SlidingCounter { limit, period } => {
-            Box::new(windows(limit, period))
+            u128::from(limit) * (u128::from(to / period - from / period) + 1)
         }
-        Rule::SlidingLog { limit, period } => Box::new(log(limit, period)),
+        Rule::SlidingLog { limit, period } => u128::from(limit) * (span / u128::from(period) + 1),
     }
 }

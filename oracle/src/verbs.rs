@@ -61,6 +61,15 @@ pub trait Verbs {
     fn ask(&self, key: u64, at: Option<Instant>, ask: Ask) -> Option<Reply<'_>>;
 
     fn horizon(&self) -> u64;
+
+    /// Asks for a check of as many permits if there is no such verb. With what was asked for.
+    fn ask_or_check(&self, key: u64, at: Option<Instant>, ask: Ask) -> (Reply<'_>, Ask) {
+        if let Some(reply) = self.ask(key, at, ask) {
+            return (reply, ask);
+        }
+        let check = Ask::Check(ask.permits());
+        (self.ask(key, at, check).expect("every limiter checks"), check)
+    }
 }
 
 impl Ask {

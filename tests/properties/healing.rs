@@ -39,12 +39,7 @@ impl Visit<ManualClock> for OnAClock {
         let ask: Asker = Box::new(move |now, ask| {
             clock.set(Instant::from_nanos(now));
             let limiter: &dyn Verbs = if self.is_keyed { &keyed } else { &direct };
-            let check = Ask::Check(ask.permits());
-            let (reply, ask) = match limiter.ask(0, None, ask) {
-                Some(reply) => (reply, ask),
-                None => (limiter.ask(0, None, check).expect("every limiter checks"), check),
-            };
-            let Reply { told, reservation } = reply;
+            let (Reply { told, reservation }, ask) = limiter.ask_or_check(0, None, ask);
             reservation.into_iter().for_each(Reservation::keep);
             (told, ask)
         });

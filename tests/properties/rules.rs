@@ -18,7 +18,7 @@ pub(crate) fn exact() -> impl Strategy<Value = Rule> {
 }
 
 /// Token buckets whose rate has a numerator of at most 16 when reduced.
-fn exact_bucket() -> impl Strategy<Value = Rule> {
+pub(crate) fn exact_bucket() -> impl Strategy<Value = Rule> {
     let named = prop_oneof![
         // One in 60 days; one in 584 years; nothing, ever.
         Just((1, 5_184_000_000_000_000, 1)),
@@ -87,7 +87,7 @@ fn bucket(capacity: u64, limit: u64, period: u64, max_wait: MaxWait) -> Rule {
     let max_wait = match max_wait {
         MaxWait::Nanos(nanos) => nanos,
         MaxWait::Permits(parts) => {
-            let nanos = u128::from(parts) * u128::from(period / limit.max(1)) >> 16;
+            let nanos = (u128::from(parts) * u128::from(period / limit.max(1))) >> 16;
             u64::try_from(nanos).unwrap_or(u64::MAX)
         }
     };

@@ -1,6 +1,7 @@
 //! What is promised of a rule: see `Limiter`, "Clocks that err".
 
 pub(crate) use oracle::SLACK;
+pub(crate) use oracle::grants::most as bound;
 use oracle::rate::is_rounded;
 use oracle::vectors::Rule;
 
@@ -28,23 +29,6 @@ pub(crate) fn recovery(rule: Rule) -> Option<Recovery> {
         Rule::SlidingCounter { period, .. } => (2 * u128::from(period), 2 * u128::from(period)),
     };
     Some(Recovery { refill: u64::try_from(refill).ok()?, idle: u64::try_from(idle).ok()? })
-}
-
-/// The most permits for readings from one to another.
-pub(crate) fn bound(rule: Rule, from: u64, to: u64) -> u128 {
-    let span = u128::from(to - from);
-    match rule {
-        Rule::TokenBucket { capacity, limit, period, .. } => {
-            // A rounded permit may come one unit early.
-            u128::from(capacity)
-                + span * u128::from(limit) / u128::from(period)
-                + u128::from(is_rounded(rule))
-        }
-        Rule::FixedWindow { limit, period } | Rule::SlidingCounter { limit, period } => {
-            u128::from(limit) * (u128::from(to / period - from / period) + 1)
-        }
-        Rule::SlidingLog { limit, period } => u128::from(limit) * (span / u128::from(period) + 1),
-    }
 }
 
 pub(crate) fn limit(rule: Rule) -> u64 {

@@ -66,13 +66,7 @@ impl<A: Algorithm + 'static> Pair<'_, A> {
 
     fn ask(&mut self, number: usize, now: u64, ask: Ask) -> Told {
         let at = Some(Instant::from_nanos(now));
-        let (reply, ask) = match self.direct.ask(0, at, ask) {
-            Some(reply) => (reply, ask),
-            None => {
-                let ask = Ask::Check(ask.permits());
-                (self.direct.ask(0, at, ask).expect("every limiter checks"), ask)
-            }
-        };
+        let (reply, ask) = self.direct.ask_or_check(0, at, ask);
         let expected = self.reference.ask(now, ask);
         assert_eq!(reply.told, expected, "step {number}: {ask:?} at {now}");
         self.held.hold(0, reply.reservation);

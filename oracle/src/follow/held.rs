@@ -39,12 +39,11 @@ impl<'l> Held<'l> {
         let last = self.reservations.len().checked_sub(1)?;
         let (name, key, reservation) = self.reservations.remove(last - back % (last + 1));
         self.clock.set(Instant::from_nanos(now));
-        let given = match verb {
-            Verb::Cancel(_) => Some(reservation.cancel()),
-            _ => {
-                reservation.keep();
-                None
-            }
+        let given = if let Verb::Cancel(_) = verb {
+            Some(reservation.cancel())
+        } else {
+            reservation.keep();
+            None
         };
         Some(Ended { name, key, given })
     }

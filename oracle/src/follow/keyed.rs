@@ -57,9 +57,9 @@ impl<'l, A: Algorithm + 'static> Table<'l, A> {
         Reference::fresh(self.rule, self.keyed.horizon().as_nanos(), since)
     }
 
-    /// Asks for a key, and takes note of recycling; `None` if there is no such verb.
-    fn ask_limiter(&mut self, name: u64, now: u64, ask: Ask, may_be_new: bool) -> Option<Reply<'l>> {
-        let mut reply = self.keyed.ask(name, Some(Instant::from_nanos(now)), ask)?;
+    /// Asks for a key, and takes note of recycling.
+    fn ask_limiter(&mut self, name: u64, now: u64, ask: Ask, may_be_new: bool) -> (Reply<'l>, Ask) {
+        let (mut reply, ask) = self.keyed.ask_or_check(name, Some(Instant::from_nanos(now)), ask);
         let stats = self.keyed.stats();
         if stats.recycled > self.recyclings {
             self.recyclings = stats.recycled;
@@ -88,7 +88,7 @@ impl<'l, A: Algorithm + 'static> Table<'l, A> {
             assert_ne!(reply.told, Told::NoSlot, "nobody is without a slot");
             self.has_newborns |= may_be_new && is_refused;
         }
-        Some(reply)
+        (reply, ask)
     }
 
     /// Asks for keys that are never asked for again, as long as that leaves slots for the others.
@@ -177,13 +177,7 @@ impl<'l, A: Algorithm + 'static> Table<'l, A> {
     /// Does what is asked, or a check if there is no such verb.
     fn ask(&mut self, key: usize, now: u64, ask: Ask) -> Told {
         let may_be_new = self.key(key).may_be_new;
-        let (reply, ask) = match self.ask_limiter(key as u64, now, ask, may_be_new) {
-            Some(reply) => (reply, ask),
-            None => {
-                let ask = Ask::Check(ask.permits());
-                (self.ask_limiter(key as u64, now, ask, may_be_new).expect("every limiter checks"), ask)
-            }
-        };
+        let (reply, ask) = self.ask_limiter(key as u64, now, ask, may_be_new);
         self.held.hold(key, reply.reservation);
         if reply.told == Told::NoSlot {
             assert!(may_be_new && ask.inserts(self.rule.limit()), "{ask:?} at {now}: the key has a slot");

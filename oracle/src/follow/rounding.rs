@@ -12,16 +12,22 @@
 //! - what it refuses the exact bucket refuses `t * e` units earlier, since whole units are compared: under 4 units
 //!   before its horizon, which ends below 2^58 ns.
 //!
-//! An older reading sees `d(t) - d(s) > -1 - (s - t) * e`.
+//! An older reading sees `d(t) - d(s) > -1 - (s - t) * e`. What is given back brings both buckets' instants as far as
+//! the reading at most, and so does not set them further apart; whole permits that come back, or that fit a debt, may
+//! differ by one.
 
-use tollgate::{Algorithm, BuildError, Instant, Keyed, Limiter, Outcome, RandomSipHash};
+use tollgate::{
+    Algorithm, BuildError, Instant, Keyed, Limiter, ManualClock, Outcome, RandomSipHash, Reservation,
+};
 
+use crate::follow::held::Held;
 use crate::follow::honesty::is_honest;
 use crate::follow::keyed::CAPACITY;
 use crate::limiters::Visit;
 use crate::rate::reduced;
 use crate::steps::{Step, Walk};
 use crate::vectors::{Answer, Rule};
+use crate::verbs::{Ask, Told, Verbs};
 
 /// The exact bucket, charged with what another has granted.
 ///
@@ -53,6 +59,29 @@ impl Exact {
         self.n * i128::from(now.min(self.horizon))
     }
 
+    fn missing(&self, now: u64) -> i128 {
+        (self.full_at - self.returned(now)).max(0)
+    }
+
+    fn may_give_back(&mut self, now: u64, asked: u64, given: u64) {
+        self.newest = self.newest.max(now.min(self.horizon));
+        let missing = self.missing(now);
+        let parts = i128::from(asked).checked_mul(self.p).map_or(missing, |parts| parts.min(missing));
+        self.full_at -= parts;
+        let whole = parts / self.p;
+        assert!((whole - i128::from(given)).abs() <= 1, "{given} of {asked} back at {now}, not {whole}");
+    }
+
+    /// Takes away what another has.
+    fn may_take_away(&mut self, now: u64, asked: u64, taken: u64, max_wait: u64) {
+        let deepest = i128::from(self.capacity) * self.p + self.n * i128::from(max_wait);
+        let most = ((deepest - self.missing(now)).max(0) / self.p).min(asked.into());
+        assert!((most - i128::from(taken)).abs() <= 1, "{taken} of {asked} away at {now}, not {most}");
+        if taken > 0 {
+            self.charge(now, taken);
+        }
+    }
+
     fn charge(&mut self, now: u64, cost: u64) {
         self.newest = self.newest.max(now.min(self.horizon));
         self.full_at = self.full_at.max(self.returned(now)) + i128::from(cost) * self.p;
@@ -60,8 +89,7 @@ impl Exact {
 
     /// The parts that the bucket holds at `now` beyond `cost`.
     fn surplus(&self, now: u64, cost: u64) -> i128 {
-        let missing = (self.full_at - self.returned(now)).max(0);
-        i128::from(self.capacity - cost) * self.p - missing
+        i128::from(self.capacity - cost) * self.p - self.missing(now)
     }
 
     fn may_grant(&self, now: u64, cost: u64) {
@@ -115,10 +143,10 @@ struct WithinBounds<'s> {
     steps: &'s [Step],
 }
 
-impl Visit for WithinBounds<'_> {
+impl Visit<ManualClock> for WithinBounds<'_> {
     type Output = ();
 
-    fn visit<A: Algorithm>(self, direct: Limiter<A>, _: Keyed<A, u64>) {
+    fn visit<A: Algorithm + 'static>(self, direct: Limiter<A, ManualClock>, _: Keyed<A, u64, ManualClock>) {
         let Rule::TokenBucket { capacity, limit, period, .. } = self.rule else { return };
         let horizon = direct.horizon().as_nanos();
         let mut walk = Walk::new(self.rule, horizon);
@@ -126,18 +154,70 @@ impl Visit for WithinBounds<'_> {
         for step in self.steps {
             let (now, cost) = walk.next(step);
             let peek_at = |at| direct.peek_at(Instant::from_nanos(at), cost);
-            exact.may_answer(now, cost, peek_at(now).into());
-            let decision = direct.check_at(Instant::from_nanos(now), cost);
-            assert_eq!(decision.outcome() == Outcome::TooLarge, cost > capacity);
-            if decision.is_allowed() && cost > 0 {
-                exact.may_grant(now, cost);
-                exact.charge(now, cost);
+            let peeked = peek_at(now);
+            exact.may_answer(now, cost, peeked.into());
+            is_honest(peeked, now, peek_at);
+            assert_eq!(peeked.outcome() == Outcome::TooLarge, cost > capacity);
+            let mut wait = None;
+            let ask = match walk.ask(step.verb, cost, 0, Answer::from(peeked).retry) {
+                Ask::Reset => Ask::Check(cost),
+                ask => ask,
+            };
+            let (told, ask) = self::ask(&direct, now, ask);
+            match (told, ask) {
+                (Told::Decided(answer), _) => {
+                    if answer.outcome == Outcome::Allowed && cost > 0 {
+                        exact.may_grant(now, cost);
+                        exact.charge(now, cost);
+                    }
+                    exact.may_answer(now, cost, answer);
+                }
+                (Told::Taken(permits, answer), _) => {
+                    if permits < cost && permits < capacity {
+                        exact.may_refuse(now, permits + 1);
+                    }
+                    if permits > 0 {
+                        exact.may_grant(now, permits);
+                        exact.charge(now, permits);
+                    }
+                    exact.may_answer(now, permits.max(cost.min(1)), answer);
+                }
+                (Told::Due(due), _) => {
+                    wait = Some(due.saturating_sub(now));
+                    assert_eq!(wait, Answer::from(peeked).retry, "{ask:?} at {now}");
+                    if cost > 0 {
+                        exact.may_wait(now, cost, wait);
+                        exact.charge(now, cost);
+                    }
+                }
+                (Told::Refused { wait: Some(wait), .. }, _) => {
+                    let at = now + wait;
+                    let (early, _) = self::ask(&direct, at - 1, ask);
+                    assert!(matches!(early, Told::Refused { .. }), "{ask:?} at {now}, 1 ns before {wait}");
+                    let (Told::Due(due), _) = self::ask(&direct, at, ask) else {
+                        panic!("{ask:?} at {now}, after {wait}")
+                    };
+                    exact.may_wait(at, cost, due.checked_sub(at));
+                    exact.charge(at, cost);
+                    walk.went_on(at);
+                }
+                (Told::Moved(given), Ask::Refund(asked)) => exact.may_give_back(now, asked, given),
+                (Told::Moved(taken), Ask::Penalize(asked)) => {
+                    exact.may_take_away(now, asked, taken, self.rule.max_wait());
+                }
+                _ => {}
             }
-            exact.may_answer(now, cost, decision.into());
-            is_honest(decision, now, peek_at);
-            walk.answered(decision.into());
+            let answer = Answer::from(peek_at(now));
+            walk.answered(Answer { retry: wait.or(answer.retry), ..answer });
         }
     }
+}
+
+/// Asks, and keeps what is reserved.
+fn ask(limiter: &dyn Verbs, now: u64, ask: Ask) -> (Told, Ask) {
+    let (reply, ask) = limiter.ask_or_check(0, Some(Instant::from_nanos(now)), ask);
+    reply.reservation.into_iter().for_each(Reservation::keep);
+    (reply.told, ask)
 }
 
 struct Equal<'s> {
@@ -145,11 +225,16 @@ struct Equal<'s> {
     steps: &'s [Step],
 }
 
-impl Visit for Equal<'_> {
+impl Visit<ManualClock> for Equal<'_> {
     type Output = ();
 
-    fn visit<A: Algorithm>(self, direct: Limiter<A>, keyed: Keyed<A, u64>) {
+    fn visit<A: Algorithm + 'static>(
+        self,
+        direct: Limiter<A, ManualClock>,
+        keyed: Keyed<A, u64, ManualClock>,
+    ) {
         let mut walk = Walk::new(self.rule, direct.horizon().as_nanos());
+        let mut helds = [direct.clock(), keyed.clock()].map(|clock| Held::new(clock.clone()));
         let mut passers_by = 1..;
         for step in self.steps {
             let (now, cost) = walk.next(step);
@@ -159,16 +244,32 @@ impl Visit for Equal<'_> {
                     let _ = keyed.check_at(&passer_by, at, 1);
                 }
             }
-            let (answer, expected) = (keyed.check_at(&0, at, cost), direct.check_at(at, cost));
-            assert_eq!(Answer::from(answer), Answer::from(expected), "{cost} at {now}");
+            let [expected, ended] = helds.each_mut().map(|held| held.end(step.verb, now));
+            assert_eq!(ended.map(|ended| ended.given), expected.map(|ended| ended.given), "at {now}");
+            let peeked = direct.peek_at(at, cost);
+            if ended.is_none() {
+                let ask = match walk.ask(step.verb, cost, 0, Answer::from(peeked).retry) {
+                    // Only a key has it.
+                    Ask::Reset => Ask::Check(cost),
+                    ask => ask,
+                };
+                let limiters: [&dyn Verbs; 2] = [&direct, &keyed];
+                let [expected, told] = std::array::from_fn(|number| {
+                    let (reply, _) = limiters[number].ask_or_check(0, Some(at), ask);
+                    helds[number].hold(0, reply.reservation);
+                    reply.told
+                });
+                assert_eq!(told, expected, "{ask:?} at {now}");
+            }
+            let answer = keyed.peek_at(&0, at, cost);
             is_honest(answer, now, |at| keyed.peek_at(&0, Instant::from_nanos(at), cost));
             walk.answered(answer.into());
         }
     }
 }
 
-fn run(rule: Rule, hasher: [u64; 2], visit: impl Visit<Output = ()>) -> Result<(), BuildError> {
-    rule.build(CAPACITY, RandomSipHash::with_key(hasher), visit)
+fn run(rule: Rule, hasher: [u64; 2], visit: impl Visit<ManualClock, Output = ()>) -> Result<(), BuildError> {
+    rule.build_on(ManualClock::new(), CAPACITY, RandomSipHash::with_key(hasher), visit)
 }
 
 /// Asserts that a direct bucket whose rate is rounded stays within the bounds.
