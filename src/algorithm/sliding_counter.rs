@@ -242,13 +242,13 @@ impl Policy for SlidingCounterPolicy {
         let prev = &state.extra[0];
         // ORDERING: Acquire pairs with the Release in `roll`.
         let previous = prev.load(Ordering::Acquire);
-        // The window before goes first: whoever decides in between sees a part of what is forgotten. A roller that
-        // was stopped may still write the old count after this, which only refuses.
-        // ORDERING: AcqRel as in `roll`; the exchange of the main word that follows publishes it.
-        if prev.compare_exchange(previous, 0, Ordering::AcqRel, Ordering::Relaxed).is_err() {
-            return Err(Retry::Lost);
-        }
-        state.exchange(word, Word::live(self.windows.fresh(self.current(word), now)))?;
+        let (pair, _) = self.at(self.current(word), self.windows.unpack(previous), now);
+        state.exchange(word, Word::live(self.windows.pack(Window { count: 0, ..pair.current })))?;
+        // The window before goes last: what is charged in between is charged after the reset, and is not forgotten. It
+        // stays if another thread is first: a roller, whose record is newer, or one that was stopped and writes the old
+        // count, which only refuses.
+        // ORDERING: AcqRel as in `roll`. Failure uses nothing that was read.
+        let _ = prev.compare_exchange(previous, 0, Ordering::AcqRel, Ordering::Relaxed);
         Ok(Reset::Done)
     }
 
@@ -434,6 +434,20 @@ mod tests {
         assert_eq!((roll(word, 77, closed), recorded()), (Err(Retry::Lost), 0));
         assert_eq!((roll(word, 0, closed), recorded()), (Ok(()), counter.policy.windows.pack(closed)));
         assert_eq!(roll(word, recorded(), closed), Ok(()));
+    }
+
+    #[test]
+    fn reset_while_a_window_closes_opens_the_next_and_forgets_the_one_before() {
+        let counter = counter();
+        counter.charge(0, 4);
+        let (closing, word) = (counter.policy.current(counter.word()), counter.word());
+        assert_eq!(counter.policy.roll(counter.state(), word, 0, closing), Ok(()));
+        assert_eq!(counter.policy.reset(counter.state(), word, PERIOD - 1), Ok(()));
+        assert_eq!(counter.policy.current(counter.word()), window(2, 0));
+        assert_eq!(counter.state().extra[0].load(Ordering::Relaxed), 0);
+        // Whoever was about to move on from it does not.
+        assert_eq!(counter.ask_on(word, PERIOD, 1, Intent::Charge), Err(Retry::Lost));
+        counter.charge(PERIOD - 1, LIMIT);
     }
 
     #[test]
