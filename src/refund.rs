@@ -17,7 +17,8 @@ impl<A: Refundable, C: Clock> Limiter<A, C> {
     /// algorithm's plus what was refunded: that it was not used is the caller's word. What keeps to the bound by itself
     /// is a [`Reservation`](crate::Reservation) that is cancelled.
     ///
-    /// O(1), lock-free; takes effect at one instant.
+    /// O(1), lock-free; takes effect at one instant. What comes back to a [`SlidingCounter`](crate::SlidingCounter) in
+    /// the moment in which its window passes may still weigh in the next.
     ///
     /// ```
     /// use tollgate::{FixedWindow, Quota};

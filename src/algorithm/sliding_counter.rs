@@ -6,10 +6,14 @@
 //! Only `cur` is a linearization point: every grant is one exchange of it.
 //!
 //! The pair holds what the estimate needs and cannot be torn. `prev` gets its value from `cur` before `cur` moves on,
-//! so a thread that comes late to a rollover finds `prev` changed and starts again. And `cur` moves on only from
-//! exactly the value that was recorded, so `prev` then equals the final count of the window just closed. A late
-//! thread that finds `prev` already at its own window takes the start of the next window as its time, which is not
-//! later than the true time.
+//! so a thread that comes late to a rollover finds `prev` changed and starts again. And `cur` moves on only from a
+//! value that was recorded, so `prev` then equals the final count of the window just closed. A late thread that finds
+//! `prev` already at its own window takes the start of the next window as its time, which is not later than the true
+//! time.
+//!
+//! Permits that are given back while their window closes lower `cur` below what is recorded of it, and a late charge
+//! may take it up again. So the record is never lowered: what is recorded is the most that `cur` was since it began to
+//! close, and whoever moves `cur` on from an earlier value of it moves it on from one that is recorded.
 //!
 //! The estimate is the one published by Cloudflare ("How we built rate limiting capable of scaling to millions of
 //! domains", 2017), in integers: `floor(previous * (period - elapsed) / period) + current`.
@@ -119,7 +123,8 @@ impl SlidingCounterPolicy {
             };
             (Pair { current, previous }, Course::Within)
         } else if index == current.index + 1 {
-            (Pair { current: fresh, previous: current.count }, Course::Rolling)
+            let recorded = if previous.index == current.index { previous.count } else { 0 };
+            (Pair { current: fresh, previous: current.count.max(recorded) }, Course::Rolling)
         } else {
             (Pair { current: fresh, previous: 0 }, Course::Idle)
         }
@@ -145,13 +150,14 @@ impl SlidingCounterPolicy {
         Answer::new(outcome, SlidingCounterView { value, previous, now, cost, windows })
     }
 
-    /// Records the count of `closed` as the previous window's, if nobody has.
+    /// Records the count of `closed` as the previous window's, if nobody has recorded that or more.
     #[inline]
     fn roll(&self, state: State<'_>, word: Word, previous: u64, closed: Window) -> Result<(), Retry> {
-        let closed = self.windows.pack(closed);
-        if previous == closed {
+        let recorded = self.windows.unpack(previous);
+        if recorded.index == closed.index && recorded.count >= closed.count {
             return Ok(());
         }
+        let closed = self.windows.pack(closed);
         state.confirm(word)?;
         // ORDERING: Release pairs with the Acquire load of `prev`. The exchange of `cur` that follows is a Release
         // too, so whoever sees `cur` moved on sees this value or a newer one. Failure uses nothing that was read.
@@ -289,7 +295,8 @@ impl Policy for SlidingCounterPolicy {
 }
 
 impl Refund for SlidingCounterPolicy {
-    /// To the current window: what the one before it granted counts on.
+    /// To the current window: what the one before it granted counts on. What is given back while its window closes may
+    /// count on as well.
     fn refunded(&self, word: Word, now: u64, permits: u64) -> Option<(u64, Word)> {
         self.windows.refunded(self.current(word), now, permits)
     }
@@ -434,6 +441,29 @@ mod tests {
         assert_eq!((roll(word, 77, closed), recorded()), (Err(Retry::Lost), 0));
         assert_eq!((roll(word, 0, closed), recorded()), (Ok(()), counter.policy.windows.pack(closed)));
         assert_eq!(roll(word, recorded(), closed), Ok(()));
+    }
+
+    /// The word comes back to what one thread has recorded of it, after another has recorded less.
+    #[test]
+    fn late_charge_after_a_refund_to_a_closing_window_is_recorded_too() {
+        let counter = counter();
+        let (policy, state) = (counter.policy, counter.state());
+        let roll = || {
+            let recorded = state.extra[0].load(Ordering::Relaxed);
+            policy.roll(state, counter.word(), recorded, policy.current(counter.word()))
+        };
+        counter.charge(0, 4);
+        let closed = counter.word();
+        assert_eq!(roll(), Ok(()));
+        let (given, less) = policy.refunded(closed, 0, 3).expect("four to give back");
+        assert_eq!((given, state.exchange(closed, less)), (3, Ok(())));
+        assert_eq!(roll(), Ok(()));
+        // A charge that was decided on when the window had granted as little and was open.
+        assert_eq!(state.exchange(less, closed), Ok(()));
+        // The first of those that roll moves on.
+        assert_eq!(counter.ask_on(closed, PERIOD, 1, Intent::Charge), Ok(Outcome::Allowed));
+        assert_eq!(counter.ask(PERIOD, 6, Intent::Charge), Ok(Outcome::Denied));
+        assert_eq!(counter.ask(PERIOD, 5, Intent::Charge), Ok(Outcome::Allowed));
     }
 
     #[test]
