@@ -472,7 +472,7 @@ mod tests {
         counter.charge(0, 4);
         let (closing, word) = (counter.policy.current(counter.word()), counter.word());
         assert_eq!(counter.policy.roll(counter.state(), word, 0, closing), Ok(()));
-        assert_eq!(counter.policy.reset(counter.state(), word, PERIOD - 1), Ok(()));
+        assert_eq!(counter.policy.reset(counter.state(), word, PERIOD - 1), Ok(Reset::Done));
         assert_eq!(counter.policy.current(counter.word()), window(2, 0));
         assert_eq!(counter.state().extra[0].load(Ordering::Relaxed), 0);
         // Whoever was about to move on from it does not.
