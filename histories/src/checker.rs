@@ -11,7 +11,7 @@ use std::fmt;
 use oracle::SLACK;
 use oracle::grants::{self, Grant, assert_bounded};
 use oracle::vectors::Rule;
-use tollgate::Outcome;
+use oracle::verbs::Told;
 
 use crate::key_state::{KeyState, Others, Semantics};
 use crate::plan::{Face, Plan, Verb};
@@ -43,25 +43,52 @@ pub fn explain(plan: &Plan, horizon: u64, calls: &[Call]) -> Result<(), Box<Unex
     Ok(())
 }
 
-/// Asserts that no window of the history, from whichever reading to whichever other, holds more grants than the bound.
+/// Asserts that no window of the history, from whichever reading to whichever other, holds more grants than the bound;
+/// for as often again as the key was reset, and with what was refunded. A reservation counts when it is due, and one that
+/// was cancelled does not.
 pub fn assert_windows(plan: &Plan, calls: &[Call]) {
     let mut keys: Vec<_> = calls.iter().map(|call| call.request.key).collect();
     keys.sort_unstable();
     keys.dedup();
     for key in keys {
-        let grant = |call: &Call| Grant {
-            from: call.readings.iter().copied().min().unwrap_or(0),
-            to: known(call, calls.iter()).last().copied().unwrap_or(u64::MAX),
-            permits: call.request.cost,
+        let of_key = || calls.iter().filter(|call| call.request.key == key);
+        let is_cancelled = |call: &Call| match call.request.verb {
+            Verb::Reserve { name, .. } => of_key().any(|other| other.request.verb == Verb::Cancel { name }),
+            _ => false,
         };
-        let mut grants: Vec<_> =
-            calls.iter().filter(|call| call.request.key == key && is_grant(call)).map(grant).collect();
-        assert_bounded(&mut grants, grants::of(plan.rule));
+        let mut grants: Vec<_> = of_key()
+            .filter(|call| call.granted() > 0 && !is_cancelled(call))
+            .map(|call| grant(call, calls))
+            .collect();
+        let resets = of_key().filter(|call| call.told == Told::Forgot(true)).count() as u64;
+        let refunded: u64 = of_key().map(|call| refunded(plan.rule, call)).sum();
+        assert_bounded(&mut grants, |from, to| {
+            let most = u64::try_from(grants::most(plan.rule, from, to)).unwrap_or(u64::MAX);
+            most.saturating_mul(1 + resets).saturating_add(refunded)
+        });
     }
 }
 
-fn is_grant(call: &Call) -> bool {
-    call.request.verb != Verb::Peek && call.answer.is_some_and(|answer| answer.outcome == Outcome::Allowed)
+/// When a call was granted its permits.
+fn grant(call: &Call, calls: &[Call]) -> Grant {
+    let permits = call.granted();
+    let from = call.readings.iter().copied().min().unwrap_or(0);
+    let to = known(call, calls.iter()).last().copied().unwrap_or(u64::MAX);
+    match call.told {
+        // Within the ns before.
+        Told::Due(due) if due > from => Grant { from: due - 1, to: due, permits },
+        _ => Grant { from, to, permits },
+    }
+}
+
+/// How much more may be granted than the bound: of a bucket the part of a permit may have come back untold.
+fn refunded(rule: Rule, call: &Call) -> u64 {
+    match (call.request.verb, call.told) {
+        (Verb::Refund, Told::Moved(permits)) => {
+            permits + u64::from(matches!(rule, Rule::TokenBucket { .. }) && permits < call.request.cost)
+        }
+        _ => 0,
+    }
 }
 
 /// While no more keys than this have slots, or threads hold them, there is room for all.
@@ -118,7 +145,7 @@ impl<'h> Search<'h> {
                         let newest = recycler.readings.iter().max();
                         calls
                             .iter()
-                            .filter(|grant| grant.returned < recycler.invoked && is_grant(grant))
+                            .filter(|grant| grant.returned < recycler.invoked && grant.granted() > 0)
                             .all(|grant| grant.readings.iter().min().map(|at| at + period) <= newest.copied())
                     };
                     known(call, charging().filter(|_| are_crowded).filter(found_empty))

@@ -14,6 +14,7 @@
 
 use oracle::reference::Reference;
 use oracle::vectors::Rule;
+use oracle::verbs::{Ask, Told};
 
 use crate::plan::Verb;
 use crate::record::Call;
@@ -60,35 +61,87 @@ impl Semantics {
 
     /// Whether the call charges if it can; what does not, finds no slot for a key that has none.
     pub fn charges(&self, call: &Call) -> bool {
-        let cost = call.request.cost;
-        call.request.verb != Verb::Peek && 0 < cost && cost <= self.rule.limit()
+        call.request.ask().is_some_and(|ask| ask.inserts(self.rule.limit()))
     }
 
-    /// The states that the key may be in after a call which was answered as recorded; none if the answer cannot be
-    /// explained.
+    /// The states that the key may be in after a call that was told what is recorded; none if that cannot be explained.
     pub fn after(&self, state: &KeyState, call: &Call, others: &Others) -> Vec<KeyState> {
-        let (cost, charges) = (call.request.cost, self.charges(call));
-        let Some(answer) = call.answer else {
-            let is_possible = self.is_keyed && charges && others.are_crowded;
-            return Self::new_since(state, others)
-                .filter(|_| is_possible)
-                .map(|since| KeyState::New { since })
-                .into_iter()
-                .collect();
-        };
         let mut after = Vec::new();
+        let charges = self.charges(call);
+        if self.is_keyed && charges && others.are_crowded && may_have_no_slot(call) {
+            after.extend(Self::new_since(state, others).map(|since| KeyState::New { since }));
+        }
+        match (call.request.ask(), call.request.verb) {
+            (Some(ask @ (Ask::Refund(_) | Ask::Reset)), _) => {
+                after.extend(Self::taken_back(state, call, others, |state, now| state.ask(now, ask)));
+            }
+            (Some(ask), _) => after.extend(self.asked(state, call, ask, others)),
+            (None, Verb::Cancel { name }) => {
+                // Not without the reservation's own word, whenever that was: the newest recycling is no concern of it.
+                let others = Others { recyclings: vec![], ..others.clone() };
+                let cancelled = |state: &mut Reference, now| Told::Moved(state.cancel(now, name));
+                after.extend(Self::taken_back(state, call, &others, cancelled));
+            }
+            (None, _) => {}
+        }
+        after
+    }
+
+    /// After a call that decides.
+    fn asked(&self, state: &KeyState, call: &Call, ask: Ask, others: &Others) -> Vec<KeyState> {
+        let mut after = Vec::new();
+        let charges = self.charges(call);
         for &reading in &call.readings {
             for mut before in self.before(state, reading, others, charges) {
-                if !charges {
-                    if before.peek(reading, cost) == answer {
-                        after.push(state.clone());
+                let is_told = match (before.ask(reading, ask), call.told) {
+                    // At once: since the first reading, or since the permits have been there.
+                    (Told::Due(due), Told::Due(told)) if due <= reading => {
+                        call.readings[0] <= told && told <= reading
                     }
+                    (expected, told) => expected == told,
+                };
+                if !is_told {
                     continue;
                 }
-                if before.call(reading, cost) == answer {
+                if !charges || call.granted() == 0 && matches!(state, KeyState::Charged(_)) {
+                    // A time that it may have found recorded need not stay so.
+                    after.push(state.clone());
+                }
+                if charges {
                     after.push(KeyState::Charged(before));
                 }
             }
+        }
+        after
+    }
+
+    /// After a call that takes charges back: none before the newest recycling that it may know of.
+    fn taken_back(
+        state: &KeyState,
+        call: &Call,
+        others: &Others,
+        take_back: impl Fn(&mut Reference, u64) -> Told,
+    ) -> Vec<KeyState> {
+        let mut after = Vec::new();
+        if let KeyState::Charged(charged) = state {
+            // Of nothing that was reserved nothing comes back, whenever that is.
+            let readings = if call.readings.is_empty() { &[0][..] } else { &call.readings };
+            for &reading in readings {
+                let later = others.recyclings.iter().filter(|at| **at > reading);
+                for now in later.chain([&reading]) {
+                    let mut charged = charged.clone();
+                    if take_back(&mut charged, *now) == call.told {
+                        after.push(KeyState::Charged(charged));
+                    }
+                }
+            }
+            if call.told == Told::Forgot(true) && charged.is_unused() {
+                after.push(state.clone());
+            }
+        }
+        // Without a state there is nothing to take back; there may be one that was never charged.
+        if matches!(call.told, Told::Moved(0) | Told::Forgot(_)) {
+            after.extend(Self::new_since(state, others).map(|since| KeyState::New { since }));
         }
         after
     }
@@ -119,5 +172,14 @@ impl Semantics {
             KeyState::New { since } => Some(*since),
             KeyState::Charged(state) => others.recyclings.iter().copied().find(|at| state.is_stale(*at)),
         }
+    }
+}
+
+/// Whether the call may have been told this because its key found no slot.
+fn may_have_no_slot(call: &Call) -> bool {
+    match (call.request.verb, call.told) {
+        (_, Told::NoSlot) | (Verb::Penalize, Told::Moved(0)) => true,
+        (Verb::Reserve { .. }, Told::Refused { is_too_large, .. }) => !is_too_large,
+        _ => false,
     }
 }

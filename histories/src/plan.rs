@@ -4,6 +4,7 @@ use std::ops::RangeInclusive;
 
 use fastrand::Rng;
 use oracle::vectors::Rule;
+use oracle::verbs::Ask;
 
 /// Periods are a few of these, in ns: a call of a thread that runs freely takes about one.
 const UNIT: u64 = 200;
@@ -49,11 +50,44 @@ pub enum Verb {
     CheckAt,
     /// On the limiter's own clock, charging nothing.
     Peek,
+    TakeUpTo,
+    /// What is reserved has a name. It is kept unless it is cancelled.
+    Reserve {
+        name: u64,
+        max_wait: u64,
+    },
+    /// By the thread that reserved it; nothing if that was refused.
+    Cancel {
+        name: u64,
+    },
+    Refund,
+    Penalize,
+    Reset,
+}
+
+impl Request {
+    /// What the limiter is asked for; `None`: a reservation is cancelled.
+    pub fn ask(self) -> Option<Ask> {
+        let permits = self.cost;
+        Some(match self.verb {
+            Verb::Check | Verb::CheckAt => Ask::Check(permits),
+            Verb::Peek => Ask::Peek(permits),
+            Verb::TakeUpTo => Ask::TakeUpTo(permits),
+            Verb::Reserve { name, max_wait } => Ask::Reserve { name, permits, max_wait },
+            Verb::Cancel { .. } => return None,
+            Verb::Refund => Ask::Refund(permits),
+            Verb::Penalize => Ask::Penalize(permits),
+            Verb::Reset => Ask::Reset,
+        })
+    }
 }
 
 /// The algorithms, by number.
 const ALGORITHMS: [fn(limit: u64, period: u64, rng: &mut Rng) -> Rule; 4] = [
-    |capacity, period, rng| Rule::TokenBucket { capacity, limit: rng.u64(1..=3), period, max_wait: 0 },
+    |capacity, period, rng| {
+        let (limit, max_wait) = (rng.u64(1..=3), rng.u64(..=3) * period);
+        Rule::TokenBucket { capacity, limit, period, max_wait }
+    },
     |limit, period, _| Rule::FixedWindow { limit, period },
     |limit, period, _| Rule::SlidingCounter { limit, period },
     |limit, period, _| Rule::SlidingLog { limit, period },
@@ -73,9 +107,16 @@ impl Plan {
         let rule = ALGORITHMS[algorithm](limit, period, rng);
         let (face, keys) = if is_keyed { keyed(rng) } else { (Face::Direct, 1) };
         let mut threads = vec![Vec::new(); rng.usize(THREADS)];
-        for _ in 0..rng.usize(CALLS) {
+        for name in 0..rng.usize(CALLS) as u64 {
             let thread = rng.usize(..threads.len());
-            threads[thread].push(request(rng, keys, limit));
+            let request = request(rng, rule, face, keys, name);
+            let next = if rng.u8(..3) == 0 {
+                // Mostly the newest first.
+                cancel(&threads[thread], usize::from(rng.u8(..4) == 0)).unwrap_or(request)
+            } else {
+                request
+            };
+            threads[thread].push(next);
         }
         let ticks = (0..rng.usize(TICKS)).map(|_| tick(rng, period)).collect();
         Self { rule, face, threads, ticks }
@@ -91,10 +132,34 @@ fn keyed(rng: &mut Rng) -> (Face, u64) {
     (face, rng.u64(1..=4))
 }
 
-fn request(rng: &mut Rng, keys: u64, limit: u64) -> Request {
-    let verb = match rng.u8(..10) {
-        0 => Verb::Peek,
-        1 | 2 => Verb::CheckAt,
+/// A request to cancel one of the last reservations that are not cancelled yet.
+fn cancel(requests: &[Request], back: usize) -> Option<Request> {
+    let name = |request: &Request| match request.verb {
+        Verb::Reserve { name, .. } => Some(name),
+        _ => None,
+    };
+    let is_cancelled = |name| requests.iter().any(|request| request.verb == Verb::Cancel { name });
+    let held = requests.iter().rev().filter_map(|request| Some((request.key, name(request)?)));
+    let (key, name) = held.filter(|(_, name)| !is_cancelled(*name)).nth(back)?;
+    Some(Request { key, verb: Verb::Cancel { name }, cost: 0 })
+}
+
+fn request(rng: &mut Rng, rule: Rule, face: Face, keys: u64, name: u64) -> Request {
+    let (limit, max_wait) = (rule.limit(), rule.max_wait());
+    let is_bucket = matches!(rule, Rule::TokenBucket { .. });
+    // A counter's reset is no single step.
+    let can_reset =
+        face != Face::Direct && matches!(rule, Rule::TokenBucket { .. } | Rule::FixedWindow { .. });
+    let verb = match rng.u8(..20) {
+        0 | 1 => Verb::Peek,
+        2..=4 => Verb::CheckAt,
+        5 | 6 => Verb::TakeUpTo,
+        7..=9 if is_bucket => {
+            Verb::Reserve { name, max_wait: if rng.bool() { max_wait } else { rng.u64(..=max_wait) } }
+        }
+        10 | 11 if !matches!(rule, Rule::SlidingLog { .. }) => Verb::Refund,
+        12 if is_bucket => Verb::Penalize,
+        13 if can_reset => Verb::Reset,
         _ => Verb::Check,
     };
     let cost = match rng.u8(..20) {

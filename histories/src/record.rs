@@ -1,9 +1,11 @@
 //! What happened: calls as the thread that made them saw them.
 
+use std::collections::HashMap;
 use std::fmt;
 
 use oracle::vectors::Answer;
-use tollgate::{Algorithm, Clock, Decision, Keyed, Limiter, Outcome};
+use oracle::verbs::{Reply, Told, Verbs};
+use tollgate::{Algorithm, Clock, Instant, Keyed, Limiter, Outcome, Reservation};
 
 use crate::plan::{Request, Verb};
 
@@ -17,8 +19,7 @@ pub struct Call {
     pub returned: u64,
     /// The readings that were taken of the limiter's clock in between, in order; in ns.
     pub readings: Vec<u64>,
-    /// `None`: the key found no slot.
-    pub answer: Option<Answer>,
+    pub told: Told,
 }
 
 /// How a thread knows when something happened, and which readings its calls took.
@@ -31,37 +32,19 @@ pub trait Witness {
 }
 
 /// A limiter to ask, of whatever algorithm and face.
-pub trait Subject: Sync {
-    fn ask(&self, request: Request) -> Decision;
-
-    fn horizon(&self) -> u64;
+pub trait Subject: Verbs + Sync {
+    fn now(&self) -> Instant;
 }
 
-impl<A: Algorithm, C: Clock> Subject for Limiter<A, C> {
-    fn ask(&self, Request { verb, cost, .. }: Request) -> Decision {
-        match verb {
-            Verb::Check => self.check_n(cost),
-            Verb::CheckAt => self.check_at(self.now(), cost),
-            Verb::Peek => self.peek(cost),
-        }
-    }
-
-    fn horizon(&self) -> u64 {
-        self.horizon().as_nanos()
+impl<A: Algorithm + 'static, C: Clock + 'static> Subject for Limiter<A, C> {
+    fn now(&self) -> Instant {
+        self.now()
     }
 }
 
-impl<A: Algorithm, C: Clock> Subject for Keyed<A, u64, C> {
-    fn ask(&self, Request { key, verb, cost }: Request) -> Decision {
-        match verb {
-            Verb::Check => self.check_n(&key, cost),
-            Verb::CheckAt => self.check_at(&key, self.now(), cost),
-            Verb::Peek => self.peek(&key, cost),
-        }
-    }
-
-    fn horizon(&self) -> u64 {
-        self.horizon().as_nanos()
+impl<A: Algorithm + 'static, C: Clock + 'static> Subject for Keyed<A, u64, C> {
+    fn now(&self) -> Instant {
+        self.now()
     }
 }
 
@@ -72,20 +55,49 @@ pub fn record(
     subject: &(impl Subject + ?Sized),
     witness: &impl Witness,
 ) -> Vec<Call> {
-    let call = |request: &Request| {
-        let invoked = witness.instant();
-        let decision = subject.ask(*request);
-        let returned = witness.instant();
-        let answer = if decision.overflowed() {
-            let told = (decision.outcome(), decision.remaining());
-            assert_eq!(told, (Outcome::Denied, Some(0)), "a key without a slot: {decision:?}");
-            None
-        } else {
-            Some(Answer::from(decision))
+    let mut calls = Vec::new();
+    let mut held: HashMap<u64, Reservation<'_>> = HashMap::new();
+    for request in requests {
+        let cancelled = match request.verb {
+            Verb::Cancel { name } => match held.remove(&name) {
+                Some(reservation) => Some(reservation),
+                None => continue,
+            },
+            _ => None,
         };
-        Call { thread, request: *request, invoked, returned, readings: witness.readings(), answer }
-    };
-    requests.iter().map(call).collect()
+        let invoked = witness.instant();
+        let (told, reservation) = match (request.ask(), cancelled) {
+            (Some(ask), _) => {
+                let at = (request.verb == Verb::CheckAt).then(|| subject.now());
+                let reply = subject.ask(request.key, at, ask).expect("only what the limiter can do");
+                let Reply { told, reservation } = reply;
+                (told, reservation)
+            }
+            (None, Some(reservation)) => (Told::Moved(reservation.cancel()), None),
+            (None, None) => continue,
+        };
+        let returned = witness.instant();
+        if let (Verb::Reserve { name, .. }, Some(reservation)) = (request.verb, reservation) {
+            held.insert(name, reservation);
+        }
+        calls.push(Call { thread, request: *request, invoked, returned, readings: witness.readings(), told });
+    }
+    held.into_values().for_each(Reservation::keep);
+    calls
+}
+
+impl Call {
+    /// How many permits it was granted.
+    pub fn granted(&self) -> u64 {
+        match self.told {
+            Told::Decided(Answer { outcome: Outcome::Allowed, .. }) if self.request.verb != Verb::Peek => {
+                self.request.cost
+            }
+            Told::Taken(permits, _) => permits,
+            Told::Due(_) => self.request.cost,
+            _ => 0,
+        }
+    }
 }
 
 /// Whether any two calls of different threads may have been under way at once.
@@ -103,9 +115,9 @@ impl fmt::Display for Call {
         let Request { key, verb, cost } = self.request;
         write!(f, "{:>4}..{:<4} thread {}, key {key}: ", self.invoked, self.returned, self.thread)?;
         write!(f, "{verb:?} {cost} at {:?}: ", self.readings)?;
-        match &self.answer {
-            Some(answer) => answer.fmt(f),
-            None => f.write_str("no slot"),
+        match &self.told {
+            Told::Decided(answer) => answer.fmt(f),
+            told => write!(f, "{told:?}"),
         }
     }
 }

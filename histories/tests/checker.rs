@@ -4,6 +4,7 @@ use histories::checker::{assert_windows, explain};
 use histories::plan::{Face, Plan, Request, Verb};
 use histories::record::Call;
 use oracle::vectors::{Answer, Rule};
+use oracle::verbs::Told;
 use tollgate::Outcome::{self, Allowed, Denied};
 
 const WINDOW: Rule = Rule::FixedWindow { limit: 2, period: 100 };
@@ -18,7 +19,7 @@ fn plan(rule: Rule, face: Face) -> Plan {
 /// A call for one permit, from one instant to another, at one reading.
 fn call((invoked, returned): (u64, u64), reading: u64, answer: Answer) -> Call {
     let request = Request { key: 0, verb: Verb::Check, cost: 1 };
-    Call { thread: 0, request, invoked, returned, readings: vec![reading], answer: Some(answer) }
+    Call { thread: 0, request, invoked, returned, readings: vec![reading], told: Told::Decided(answer) }
 }
 
 fn told(outcome: Outcome, remaining: u64, retry: u64, reset: u64) -> Answer {
@@ -30,7 +31,7 @@ fn is_explained(rule: Rule, face: Face, calls: &[Call]) -> bool {
 }
 
 fn no_slot(instants: (u64, u64), reading: u64) -> Call {
-    Call { answer: None, ..call(instants, reading, told(Denied, 0, 0, 0)) }
+    Call { told: Told::NoSlot, ..call(instants, reading, told(Denied, 0, 0, 0)) }
 }
 
 fn of_another_key(call: Call) -> Call {
@@ -185,4 +186,105 @@ fn call_that_cannot_have_changed_a_state_explains_nothing() {
 fn window_with_more_grants_than_the_limit_is_told() {
     let grant = |at| call((at, at), 10 + at, told(Allowed, 1, 0, 90));
     assert_windows(&plan(WINDOW, Face::Direct), &[grant(0), grant(1), grant(2)]);
+}
+
+/// A call of another verb, told this.
+fn asked(instants: (u64, u64), verb: Verb, cost: u64, reading: u64, told: Told) -> Call {
+    let call = call(instants, reading, self::told(Allowed, 0, 0, 0));
+    Call { request: Request { verb, cost, ..call.request }, told, ..call }
+}
+
+/// Of two permits, and one in 10 ns, that may be reserved 20 ns ahead.
+const BUCKET: Rule = Rule::TokenBucket { capacity: 2, limit: 1, period: 10, max_wait: 20 };
+
+fn reserve(instants: (u64, u64), name: u64, cost: u64, told: Told) -> Call {
+    asked(instants, Verb::Reserve { name, max_wait: 20 }, cost, 100, told)
+}
+
+#[test]
+fn reservation_is_due_when_its_permits_come_back_and_at_no_other_time() {
+    let second = |due| [reserve((0, 1), 0, 2, Told::Due(100)), reserve((2, 3), 1, 1, Told::Due(due))];
+    assert!(is_explained(BUCKET, Face::Direct, &second(110)));
+    assert!(!is_explained(BUCKET, Face::Direct, &second(109)));
+    assert!(!is_explained(BUCKET, Face::Direct, &second(111)));
+}
+
+#[test]
+fn cancelled_reservation_gives_back_only_what_nobody_was_charged_after() {
+    let cancel = |instants, given| asked(instants, Verb::Cancel { name: 0 }, 0, 100, Told::Moved(given));
+    let between = || call((2, 3), 100, told(Allowed, 0, 0, 20));
+    for (given, is_possible) in [(0, true), (1, false)] {
+        let calls = [reserve((0, 1), 0, 1, Told::Due(100)), between(), cancel((4, 5), given)];
+        assert_eq!(is_explained(BUCKET, Face::Direct, &calls), is_possible, "{given}");
+    }
+    // After all of it came back, what is charged next is charged to a full bucket.
+    let next = |remaining, reset| call((6, 7), 100, told(Allowed, remaining, 0, reset));
+    for (given, next, is_possible) in
+        [(1, next(1, 10), true), (0, next(1, 10), false), (1, next(0, 20), false), (0, next(0, 20), false)]
+    {
+        let calls = [reserve((0, 1), 0, 1, Told::Due(100)), cancel((4, 5), given), next];
+        assert_eq!(is_explained(BUCKET, Face::Direct, &calls), is_possible, "{given}");
+    }
+}
+
+#[test]
+fn what_was_refunded_was_charged_before() {
+    let refund = |instants, given| asked(instants, Verb::Refund, 2, 20, Told::Moved(given));
+    let granted = || call((0, 3), 10, told(Allowed, 1, 0, 90));
+    for (given, is_possible) in [(0, false), (1, true), (2, false)] {
+        assert_eq!(is_explained(WINDOW, Face::Direct, &[granted(), refund((4, 5), given)]), is_possible);
+    }
+    let overlapping = |given| by_threads([granted(), refund((2, 5), given)]);
+    assert!((0..=1).all(|given| is_explained(WINDOW, Face::Direct, &overlapping(given))));
+}
+
+#[test]
+fn as_many_are_taken_as_are_there() {
+    let take = |permits, remaining| {
+        asked((2, 3), Verb::TakeUpTo, 2, 10, Told::Taken(permits, told(Allowed, remaining, 0, 90)))
+    };
+    let first = || call((0, 1), 10, told(Allowed, 1, 0, 90));
+    assert!(is_explained(WINDOW, Face::Direct, &[first(), take(1, 0)]));
+    assert!(!is_explained(WINDOW, Face::Direct, &[first(), take(2, 0)]));
+    assert!(!is_explained(WINDOW, Face::Direct, &[take(1, 1)]));
+}
+
+#[test]
+fn penalty_goes_as_deep_as_the_debt_may_be() {
+    let penalty = |taken| asked((0, 1), Verb::Penalize, 9, 100, Told::Moved(taken));
+    for (taken, is_possible) in [(3, false), (4, true), (5, false), (0, false)] {
+        assert_eq!(is_explained(BUCKET, Face::Direct, &[penalty(taken)]), is_possible, "{taken}");
+    }
+    // It is not told that there was no slot.
+    assert!(is_explained(BUCKET, CROWDED, &[penalty(0)]) && !is_explained(BUCKET, KEYED, &[penalty(0)]));
+}
+
+#[test]
+fn key_that_was_reset_has_all_of_its_limit() {
+    let reset = |had_a_state| asked((4, 5), Verb::Reset, 0, 20, Told::Forgot(had_a_state));
+    let granted = |at, remaining| call((at, at + 1), 20, told(Allowed, remaining, 0, 80));
+    let calls = |reset| [granted(0, 1), granted(2, 0), reset, granted(6, 1)];
+    assert!(is_explained(WINDOW, KEYED, &calls(reset(true))));
+    assert!(!is_explained(WINDOW, KEYED, &calls(reset(false))), "it has a slot");
+    let [first, second, _, last] = calls(reset(true));
+    assert!(!is_explained(WINDOW, KEYED, &[first, second, last]));
+}
+
+#[test]
+fn cancelled_reservations_are_no_grants_and_what_was_refunded_may_be_granted_again() {
+    let plan = plan(BUCKET, Face::Direct);
+    let grants = |more: &[Call]| {
+        let granted = |at| call((at, at), 100, told(Allowed, 0, 0, 20));
+        let calls: Vec<_> =
+            [granted(0), granted(1), granted(2)].into_iter().chain(more.iter().cloned()).collect();
+        std::panic::catch_unwind(|| assert_windows(&plan, &calls)).is_ok()
+    };
+    let cancel = asked((9, 9), Verb::Cancel { name: 0 }, 0, 100, Told::Moved(1));
+    let refund = asked((5, 5), Verb::Refund, 1, 100, Told::Moved(1));
+    let reserved = reserve((4, 4), 0, 1, Told::Due(100));
+    assert!(!grants(&[]) && grants(&[refund.clone()]));
+    assert!(!grants(&[refund.clone(), reserved.clone()]));
+    assert!(grants(&[refund.clone(), reserved, cancel]));
+    let later = reserve((4, 4), 0, 1, Told::Due(110));
+    assert!(grants(&[refund, later]), "a reservation counts when it is due");
 }

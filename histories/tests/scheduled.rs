@@ -67,7 +67,7 @@ struct CarryOut<'p> {
 impl Visit<MovedClock> for CarryOut<'_> {
     type Output = ();
 
-    fn visit<A: Algorithm>(self, direct: Limiter<A, MovedClock>, keyed: Keyed<A, u64, MovedClock>) {
+    fn visit<A: Algorithm + 'static>(self, direct: Limiter<A, MovedClock>, keyed: Keyed<A, u64, MovedClock>) {
         let Self { plan, tally } = self;
         let time = keyed.clock().0.clone();
         let subject: &dyn Subject = match plan.face {

@@ -4,7 +4,6 @@ use crate::algorithm::policy::{Answer, Intent, Policy};
 use crate::algorithm::state::{Retry, State};
 use crate::algorithm::token_bucket::TokenBucketPolicy;
 use crate::algorithm::word::Word;
-use crate::decision::Outcome;
 
 /// One attempt at what a call asks for, on a `word` that was just loaded from the state.
 pub(crate) trait Ask<P: Policy>: Copy {
@@ -49,10 +48,7 @@ impl<P: Policy> Ask<P> for UpTo {
         now: u64,
         intent: Intent,
     ) -> Result<Answer<P::View>, Retry> {
-        let available = policy.available(state, word, now)?;
-        let answer = policy.attempt(state, word, now, self.0.min(available.max(1)), intent)?;
-        // What was available on this word still is, unless another thread has changed the state's other words.
-        if available > 0 && answer.outcome == Outcome::Denied { Err(Retry::Lost) } else { Ok(answer) }
+        policy.attempt_up_to(state, word, now, self.0, intent)
     }
 }
 

@@ -166,6 +166,22 @@ pub trait Policy: Copy + Debug + Send + Sync + 'static {
     /// How many permits a call may be granted at `now`, on `word`.
     fn available(&self, state: State<'_>, word: Word, now: u64) -> Result<u64, Retry>;
 
+    /// One attempt at as many permits as there are, up to `cost`, which is not 0. Refused as one permit is if there are
+    /// none.
+    fn attempt_up_to(
+        &self,
+        state: State<'_>,
+        word: Word,
+        now: u64,
+        cost: u64,
+        intent: Intent,
+    ) -> Result<Answer<Self::View>, Retry> {
+        let available = self.available(state, word, now)?;
+        let answer = self.attempt(state, word, now, cost.min(available.max(1)), intent)?;
+        // What was available on this word still is, unless another thread has changed the state's other words.
+        if available > 0 && answer.outcome == Outcome::Denied { Err(Retry::Lost) } else { Ok(answer) }
+    }
+
     /// Whether the state lies in the future of the reading `now` by more than the slack explains.
     fn is_ahead(&self, state: State<'_>, word: Word, now: u64) -> bool;
 

@@ -123,6 +123,7 @@ impl SlidingCounterPolicy {
             };
             (Pair { current, previous }, Course::Within)
         } else if index == current.index + 1 {
+            // More was recorded if a refund has lowered the count since.
             let recorded = if previous.index == current.index { previous.count } else { 0 };
             (Pair { current: fresh, previous: current.count.max(recorded) }, Course::Rolling)
         } else {
@@ -148,6 +149,49 @@ impl SlidingCounterPolicy {
         let Pair { current, previous } = pair;
         let (value, windows) = (self.windows.pack(current), self.windows);
         Answer::new(outcome, SlidingCounterView { value, previous, now, cost, windows })
+    }
+
+    /// The value that tells the previous window.
+    #[inline]
+    fn recorded(state: State<'_>) -> u64 {
+        // ORDERING: Acquire pairs with the Release in `roll`, and keeps this load before the confirming one of `cur`.
+        state.extra[0].load(Ordering::Acquire)
+    }
+
+    /// An attempt on both words, as they were read.
+    #[inline]
+    fn attempt_on(
+        &self,
+        state: State<'_>,
+        word: Word,
+        previous: u64,
+        now: u64,
+        cost: u64,
+        intent: Intent,
+    ) -> Result<Answer<SlidingCounterView>, Retry> {
+        let recorded = self.current(word);
+        if intent.heals() && self.windows.is_ahead(recorded.index, now) {
+            return Err(Retry::Ahead);
+        }
+        let (pair, course) = self.at(recorded, self.windows.unpack(previous), now);
+        let outcome = match cost {
+            _ if cost > self.windows.limit => Outcome::TooLarge,
+            0 => Outcome::Allowed,
+            _ if self.admits(pair, now, cost) => Outcome::Allowed,
+            _ => Outcome::Denied,
+        };
+        if outcome != Outcome::Allowed || !intent.charges() {
+            // The two words were not read at one instant.
+            state.confirm(word)?;
+            return Ok(self.decide(outcome, pair, now, cost));
+        }
+        if course == Course::Rolling {
+            self.roll(state, word, previous, recorded)?;
+        }
+        let current = Window { count: pair.current.count + cost, ..pair.current };
+        let end = Word::live(self.windows.pack(current));
+        state.exchange(word, end)?;
+        Ok(self.decide(outcome, Pair { current, ..pair }, now, cost).charging(cost, end))
     }
 
     /// Records the count of `closed` as the previous window's, if nobody has recorded that or more.
@@ -213,31 +257,7 @@ impl Policy for SlidingCounterPolicy {
         cost: u64,
         intent: Intent,
     ) -> Result<Answer<SlidingCounterView>, Retry> {
-        let recorded = self.current(word);
-        if intent.heals() && self.windows.is_ahead(recorded.index, now) {
-            return Err(Retry::Ahead);
-        }
-        // ORDERING: Acquire pairs with the Release in `roll`, and keeps this load before the confirming one of `cur`.
-        let previous = state.extra[0].load(Ordering::Acquire);
-        let (pair, course) = self.at(recorded, self.windows.unpack(previous), now);
-        let outcome = match cost {
-            _ if cost > self.windows.limit => Outcome::TooLarge,
-            0 => Outcome::Allowed,
-            _ if self.admits(pair, now, cost) => Outcome::Allowed,
-            _ => Outcome::Denied,
-        };
-        if outcome != Outcome::Allowed || !intent.charges() {
-            // The two words were not read at one instant.
-            state.confirm(word)?;
-            return Ok(self.decide(outcome, pair, now, cost));
-        }
-        if course == Course::Rolling {
-            self.roll(state, word, previous, recorded)?;
-        }
-        let current = Window { count: pair.current.count + cost, ..pair.current };
-        let end = Word::live(self.windows.pack(current));
-        state.exchange(word, end)?;
-        Ok(self.decide(outcome, Pair { current, ..pair }, now, cost).charging(cost, end))
+        self.attempt_on(state, word, Self::recorded(state), now, cost, intent)
     }
 
     fn undone(&self, Charged { permits, word }: Charged, now: u64) -> (u64, Word) {
@@ -260,6 +280,21 @@ impl Policy for SlidingCounterPolicy {
 
     fn available(&self, state: State<'_>, word: Word, now: u64) -> Result<u64, Retry> {
         self.attempt(state, word, now, 0, Intent::Peek).map(|answer| answer.view.remaining())
+    }
+
+    /// On one pair: another thread that rolls over must not make more of what is left between two looks.
+    fn attempt_up_to(
+        &self,
+        state: State<'_>,
+        word: Word,
+        now: u64,
+        cost: u64,
+        intent: Intent,
+    ) -> Result<Answer<SlidingCounterView>, Retry> {
+        let previous = Self::recorded(state);
+        let (pair, _) = self.at(self.current(word), self.windows.unpack(previous), now);
+        let available = self.decide(Outcome::Allowed, pair, now, 0).view.remaining();
+        self.attempt_on(state, word, previous, now, cost.min(available.max(1)), intent)
     }
 
     fn is_ahead(&self, _state: State<'_>, word: Word, now: u64) -> bool {
@@ -427,6 +462,21 @@ mod tests {
         assert_eq!(counter.policy.current(counter.word()), window(2, 5));
         assert_eq!(counter.ask(PERIOD, 2, Intent::Charge), Ok(Outcome::Denied));
         assert_eq!(counter.ask(PERIOD, 1, Intent::Charge), Ok(Outcome::Allowed));
+    }
+
+    /// What a thread with a reading of the closing window finds, when another one has recorded that window's count.
+    #[test]
+    fn as_many_are_taken_from_the_window_that_another_thread_opens_as_are_there() {
+        let counter = counter();
+        counter.charge(0, LIMIT / 2);
+        let state = counter.state();
+        counter.policy.roll(state, counter.word(), 0, window(1, LIMIT / 2)).expect("nobody else rolls");
+        let answer = counter.policy.attempt_up_to(state, counter.word(), PERIOD - 1, LIMIT, Intent::Charge);
+        let granted = answer.ok().and_then(|answer| answer.charged).map(|charged| charged.permits);
+        assert_eq!(
+            (granted, counter.policy.current(counter.word())),
+            (Some(LIMIT / 2), window(2, LIMIT / 2))
+        );
     }
 
     #[test]

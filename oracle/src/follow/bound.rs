@@ -19,6 +19,8 @@ enum Entry {
     /// Of a reservation with its name.
     Granted(Grant, u64),
     GivenBack(u64),
+    /// Whoever it was that read it.
+    Read(u64),
 }
 
 struct Bounded<'s> {
@@ -46,6 +48,7 @@ impl Visit<ManualClock> for Bounded<'_> {
             let (now, cost) = walk.next(step);
             let at = Some(Instant::from_nanos(now));
             let key = if is_keyed { step.key } else { 0 };
+            ledgers.iter_mut().for_each(|ledger| ledger.push(Entry::Read(now)));
             for passer_by in passers_by.by_ref().take(step.passers_by) {
                 limiter.ask(passer_by, at, Ask::Check(1));
             }
@@ -106,15 +109,17 @@ fn cancel(ledger: &mut Vec<Entry>, name: u64, given: u64) {
     }
 }
 
-/// From each grant to each later one, over the span of their readings and of those in between; of a bucket also over
-/// each other span of readings. (Windows count an older reading as the newest one.)
+/// From each grant to each later one, over the span of their readings and of all in between; of a bucket also over each
+/// other span of readings. (Windows count an older reading as the newest one, of a table as that of whoever recycled.)
 fn is_bounded(rule: Rule, ledger: &[Entry]) {
     for first in 0..ledger.len() {
         let (mut from, mut to) = (u64::MAX, 0);
         let mut tally = Tally::default();
         for entry in &ledger[first..] {
-            if let Entry::Granted(grant, _) = entry {
-                (from, to) = (from.min(grant.from), to.max(grant.to));
+            match entry {
+                Entry::Granted(grant, _) => (from, to) = (from.min(grant.from), to.max(grant.to)),
+                Entry::Read(now) => (from, to) = (from.min(*now), to.max(*now)),
+                Entry::GivenBack(_) => {}
             }
             tally.count(entry, || most(rule, from, to));
         }
@@ -125,14 +130,14 @@ fn is_bounded(rule: Rule, ledger: &[Entry]) {
     let grants = || {
         ledger.iter().filter_map(|entry| match entry {
             Entry::Granted(grant, _) => Some(*grant),
-            Entry::GivenBack(_) => None,
+            Entry::GivenBack(_) | Entry::Read(_) => None,
         })
     };
     for from in grants().map(|grant| grant.from) {
         for to in grants().map(|grant| grant.to).filter(|to| *to >= from) {
             let is_within = |entry: &&Entry| match entry {
                 Entry::Granted(grant, _) => from <= grant.from && grant.to <= to,
-                Entry::GivenBack(_) => true,
+                Entry::GivenBack(_) | Entry::Read(_) => true,
             };
             let mut tally = Tally::default();
             let most = most(rule, from, to);
@@ -158,7 +163,7 @@ impl Tally {
                 assert!(self.granted <= most() + self.back, "{self:?} and {}, with {grant:?}", most());
             }
             Entry::GivenBack(permits) if self.granted > 0 => self.pending += u128::from(*permits),
-            Entry::GivenBack(_) => {}
+            Entry::GivenBack(_) | Entry::Read(_) => {}
         }
     }
 }
