@@ -4,7 +4,8 @@
 //! readings which are older than somebody else's may be dealt with as if they were that one:
 //!
 //! - Who moves a sliding counter on to the next window closes the last one first. A call that comes in between, with
-//!   a reading of the closed window, counts as one at the start of the next.
+//!   a reading of the closed window, counts as one at the start of the next. And permits that are given back in between
+//!   may weigh there all the same.
 //! - A key whose state is as good as new may lose its slot to another. If it comes back, its state is fresh *as of the
 //!   newest recycling* its guard knows of; for readings that are not older than this it makes no difference. It can be
 //!   seen before it is charged.
@@ -129,9 +130,11 @@ impl Semantics {
             for &reading in readings {
                 let later = others.recyclings.iter().filter(|at| **at > reading);
                 for now in later.chain([&reading]) {
-                    let mut charged = charged.clone();
-                    if take_back(&mut charged, *now) == call.told {
-                        after.push(KeyState::Charged(charged));
+                    let mut less = charged.clone();
+                    if take_back(&mut less, *now) == call.told {
+                        let closing = others.recorded.iter().find_map(|at| less.closing(charged, *at));
+                        after.extend(closing.map(KeyState::Charged));
+                        after.push(KeyState::Charged(less));
                     }
                 }
             }

@@ -282,9 +282,29 @@ fn cancelled_reservations_are_no_grants_and_what_was_refunded_may_be_granted_aga
     let cancel = asked((9, 9), Verb::Cancel { name: 0 }, 0, 100, Told::Moved(1));
     let refund = asked((5, 5), Verb::Refund, 1, 100, Told::Moved(1));
     let reserved = reserve((4, 4), 0, 1, Told::Due(100));
-    assert!(!grants(&[]) && grants(&[refund.clone()]));
+    assert!(!grants(&[]) && grants(std::slice::from_ref(&refund)));
     assert!(!grants(&[refund.clone(), reserved.clone()]));
     assert!(grants(&[refund.clone(), reserved, cancel]));
     let later = reserve((4, 4), 0, 1, Told::Due(110));
     assert!(grants(&[refund, later]), "a reservation counts when it is due");
+}
+
+#[test]
+fn what_is_given_back_while_a_counters_window_closes_may_weigh_in_the_next() {
+    let counter = Rule::SlidingCounter { limit: 2, period: 100 };
+    let full = || {
+        let answer = told(Allowed, 0, 0, 101);
+        Call { request: Request { cost: 2, ..call((0, 0), 0, answer).request }, ..call((0, 1), 50, answer) }
+    };
+    let refund = asked((2, 5), Verb::Refund, 2, 99, Told::Moved(2));
+    // The first of the next window, 51 ns into it or 49.
+    let weighs = |from| call((from, 9), 101, told(Allowed, 0, 0, 100));
+    let does_not = |from| call((from, 9), 101, told(Allowed, 1, 0, 100));
+    let is_explained = |last: Call| {
+        let calls = [full(), refund.clone(), Call { thread: 1, ..last }];
+        is_explained(counter, Face::Direct, &calls)
+    };
+    assert!(is_explained(does_not(6)) && is_explained(does_not(4)));
+    assert!(is_explained(weighs(4)), "it may have recorded two");
+    assert!(!is_explained(weighs(6)), "it began when they had come back");
 }

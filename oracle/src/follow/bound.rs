@@ -48,7 +48,9 @@ impl Visit<ManualClock> for Bounded<'_> {
             let (now, cost) = walk.next(step);
             let at = Some(Instant::from_nanos(now));
             let key = if is_keyed { step.key } else { 0 };
-            ledgers.iter_mut().for_each(|ledger| ledger.push(Entry::Read(now)));
+            for ledger in &mut ledgers {
+                ledger.push(Entry::Read(now));
+            }
             for passer_by in passers_by.by_ref().take(step.passers_by) {
                 limiter.ask(passer_by, at, Ask::Check(1));
             }

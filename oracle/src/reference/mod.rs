@@ -79,8 +79,8 @@ impl Reference {
                 (limit, Model::FixedWindow(FixedWindow { limit, period, window, used: 0 }))
             }
             Rule::SlidingCounter { limit, period } => {
-                let counter =
-                    SlidingCounter { limit, period, window: since / period, current: 0, previous: 0 };
+                let window = since / period;
+                let counter = SlidingCounter { limit, period, window, current: 0, previous: 0, closing: 0 };
                 (limit, Model::SlidingCounter(counter))
             }
             Rule::SlidingLog { limit, period } => {
@@ -245,6 +245,21 @@ impl Reference {
             Model::SlidingLog(log) => log.since = log.since.max(time),
         }
         Some(recorded)
+    }
+
+    /// This state if the count of `earlier`, to whose window permits have come back since, was recorded before by a
+    /// thread with the reading `time` that is about to open the next one: they weigh there all the same.
+    pub fn closing(&self, earlier: &Self, time: u64) -> Option<Self> {
+        let (Model::SlidingCounter(counter), Some(_)) = (&earlier.model, earlier.recorded(time)) else {
+            return None;
+        };
+        let count = counter.current.max(counter.closing);
+        let mut closing = self.clone();
+        match &mut closing.model {
+            Model::SlidingCounter(counter) if counter.current < count => counter.closing = count,
+            _ => return None,
+        }
+        Some(closing)
     }
 
     fn remaining(&self, now: u64) -> u64 {

@@ -8,6 +8,8 @@ pub(super) struct SlidingCounter {
     pub(super) window: u64,
     pub(super) current: u64,
     pub(super) previous: u64,
+    /// What the next window takes over of this one at least: see [`Reference::closing`](super::Reference::closing).
+    pub(super) closing: u64,
 }
 
 impl SlidingCounter {
@@ -16,7 +18,7 @@ impl SlidingCounter {
         let (window, recorded) = (now / u128::from(self.period), u128::from(self.window));
         match window.saturating_sub(recorded) {
             0 => (recorded, self.current, self.previous),
-            1 => (window, 0, self.current),
+            1 => (window, 0, self.current.max(self.closing)),
             _ => (window, 0, 0),
         }
     }
@@ -62,7 +64,10 @@ impl SlidingCounter {
 
     pub(super) fn charge(&mut self, now: u64, cost: u64) {
         let (window, current, previous) = self.windows_at(now.into());
-        self.window = u64::try_from(window).unwrap_or(u64::MAX);
+        let window = u64::try_from(window).unwrap_or(u64::MAX);
+        if window != self.window {
+            (self.window, self.closing) = (window, 0);
+        }
         (self.current, self.previous) = (current + cost, previous);
     }
 }
