@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use loom_tests::{Recorder, at, model, spawn};
-use tollgate::{Algorithm, Clock, Limiter, Quota, SlidingCounter, TokenBucket};
+use tollgate::{Algorithm, AnyAlgorithm, Clock, Limiter, Quota, SlidingCounter, TokenBucket};
 
 const MS: u64 = 1_000_000;
 const LATER: u64 = MS + MS / 2;
@@ -60,5 +60,39 @@ fn permits_taken_while_a_counter_rolls_over_are_all_that_there_were() {
         assert_eq!(own.1 + other.1 + rest, 3, "{own:?}, {other:?}, {rest}");
         assert!(own.1 == 2 || rest == 0, "{own:?}, {other:?}, {rest}");
         assert!(other.1 == 2 || rest == 0 || other.0 == 0, "{own:?}, {other:?}, {rest}");
+    });
+}
+
+/// With a reading of a window that another thread is closing, one is left of it; or two are taken from the next.
+fn take_two_while_a_window_closes<A: Algorithm + 'static>(algorithm: A) {
+    let counter = limiter(algorithm);
+    assert!(counter.check_at(at(0), 2).is_allowed());
+    assert!(counter.check_at(at(MS), 1).is_allowed());
+    let roller = spawn(&counter, |counter| counter.check_at(at(2 * MS), 1).is_allowed());
+    let own = counter.take_up_to_at(at(MS), 2).permits();
+    assert!(roller.join().expect("an answer"));
+    // At the end of the next window nothing weighs but its own.
+    let left = counter.peek_at(at(3 * MS - 1), 0).remaining();
+    assert!([(1, Some(3)), (2, Some(1))].contains(&(own, left)), "{own}, {left:?}");
+}
+
+/// What is taken with a reading of a window that another thread is closing is all that is left of it, or all that was
+/// asked for of the next.
+///
+/// Catches a second look at the window before, to charge what the first has counted: one is taken from the next window,
+/// where there are three.
+#[test]
+fn permits_taken_while_another_thread_opens_a_window_are_all_that_there_are() {
+    model(3, || take_two_while_a_window_closes(SlidingCounter::new(Quota::new(4, Duration::from_millis(1)))));
+}
+
+/// The same of a counter that is chosen at run time.
+///
+/// Catches a choice that takes as the other algorithms do, with two looks.
+#[test]
+fn permits_taken_from_any_algorithm_while_another_thread_opens_a_window_are_all_that_there_are() {
+    model(3, || {
+        let counter = SlidingCounter::new(Quota::new(4, Duration::from_millis(1)));
+        take_two_while_a_window_closes(AnyAlgorithm::from(counter));
     });
 }

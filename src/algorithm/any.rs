@@ -211,6 +211,18 @@ impl Policy for AnyPolicy {
         on_each!(Self, self, one => one.available(state, word, now))
     }
 
+    /// As each of them does it: a counter's own way is the only right one for it.
+    fn attempt_up_to(
+        &self,
+        state: State<'_>,
+        word: Word,
+        now: u64,
+        cost: u64,
+        intent: Intent,
+    ) -> Result<Answer<Decision>, Retry> {
+        on_each!(Self, self, one => Ok(decided(one, one.attempt_up_to(state, word, now, cost, intent)?)))
+    }
+
     fn is_ahead(&self, state: State<'_>, word: Word, now: u64) -> bool {
         on_each!(Self, self, one => one.is_ahead(state, word, now))
     }
