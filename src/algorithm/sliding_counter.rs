@@ -505,15 +505,28 @@ mod tests {
         counter.charge(0, 4);
         let closed = counter.word();
         assert_eq!(roll(), Ok(()));
+        let recorded = state.extra[0].load(Ordering::Relaxed);
         let (given, less) = policy.refunded(closed, 0, 3).expect("four to give back");
         assert_eq!((given, state.exchange(closed, less)), (3, Ok(())));
         assert_eq!(roll(), Ok(()));
         // A charge that was decided on when the window had granted as little and was open.
         assert_eq!(state.exchange(less, closed), Ok(()));
-        // The first of those that roll moves on.
-        assert_eq!(counter.ask_on(closed, PERIOD, 1, Intent::Charge), Ok(Outcome::Allowed));
+        // The first of those that roll moves on, by what it has recorded.
+        let answer = policy.attempt_on(state, closed, recorded, PERIOD, 1, Intent::Charge);
+        assert_eq!(answer.map(|answer| answer.outcome), Ok(Outcome::Allowed));
         assert_eq!(counter.ask(PERIOD, 6, Intent::Charge), Ok(Outcome::Denied));
         assert_eq!(counter.ask(PERIOD, 5, Intent::Charge), Ok(Outcome::Allowed));
+    }
+
+    #[test]
+    fn reset_that_is_overtaken_by_a_charge_has_not_forgotten_the_window_before() {
+        let counter = counter();
+        counter.charge(0, 4);
+        counter.charge(PERIOD, 1);
+        let overtaken = counter.word();
+        counter.charge(PERIOD, 1);
+        assert_eq!(counter.policy.reset(counter.state(), overtaken, PERIOD), Err(Retry::Lost));
+        assert_eq!(counter.ask(PERIOD, LIMIT - 5, Intent::Charge), Ok(Outcome::Denied));
     }
 
     #[test]
