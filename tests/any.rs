@@ -3,15 +3,31 @@
 #[path = "support/random.rs"]
 mod random;
 
+use std::future;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use tollgate::{
-    Algorithm, AnyAlgorithm, AnyKeyed, AnyLimiter, BuildError, Builder, Decision, FixedWindow, ManualClock,
-    Overflow, Patience, Quota, SlidingCounter, SlidingLog, TokenBucket,
+    Algorithm, AnyAlgorithm, AnyKeyed, AnyLimiter, BuildError, Builder, Decision, Denied, FixedWindow,
+    ManualClock, Overflow, Patience, Quota, SlidingCounter, SlidingLog, Timer, TokenBucket,
 };
 
 fn told(decision: Decision) -> String {
     format!("{decision:?}")
+}
+
+struct Never;
+
+impl Timer for Never {
+    async fn sleep(&self, _: Duration) {
+        future::pending::<()>().await;
+    }
+}
+
+/// What is told at once; whoever would have to wait gives up, and so cancels what it has reserved.
+fn at_once(acquired: impl Future<Output = Result<(), Denied>>) -> Poll<Result<(), Denied>> {
+    pin!(acquired).poll(&mut Context::from_waker(Waker::noop()))
 }
 
 fn answers_alike<A: Algorithm + Into<AnyAlgorithm>>(algorithm: &A, seed: u64) {
@@ -27,7 +43,7 @@ fn answers_alike<A: Algorithm + Into<AnyAlgorithm>>(algorithm: &A, seed: u64) {
     let mut random = random::Random(seed);
     for _ in 0..3000 {
         clock.advance(Duration::from_nanos(random.below(40)));
-        let (verb, n, key) = (random.below(6), random.below(7), random.below(30));
+        let (verb, n, key) = (random.below(7), random.below(7), random.below(30));
         let pairs = match verb {
             0 => [
                 (direct.check_n(n), any_direct.check_n(n)),
@@ -47,6 +63,17 @@ fn answers_alike<A: Algorithm + Into<AnyAlgorithm>>(algorithm: &A, seed: u64) {
             }
             4 => {
                 assert_eq!(keyed.reset(&key), any_keyed.reset(&key));
+                [(direct.peek(0), any_direct.peek(0)), (keyed.peek(&key, 0), any_keyed.peek(&key, 0))]
+            }
+            5 => {
+                let patience = Patience::up_to(Duration::from_nanos(random.below(60)));
+                let waits = [
+                    at_once(direct.acquire(n, patience, &Never)),
+                    at_once(any_direct.acquire(n, patience, &Never)),
+                    at_once(keyed.acquire(&key, n, patience, &Never)),
+                    at_once(any_keyed.acquire(&key, n, patience, &Never)),
+                ];
+                assert_eq!((waits[0], waits[2]), (waits[1], waits[3]), "{algorithm:?}");
                 [(direct.peek(0), any_direct.peek(0)), (keyed.peek(&key, 0), any_keyed.peek(&key, 0))]
             }
             _ => {
@@ -84,7 +111,8 @@ fn each_algorithm_answers_alike_whether_chosen_at_run_time_or_at_compile_time() 
 #[test]
 fn what_cannot_be_built_is_told_as_by_the_algorithm_itself() {
     let bucket = AnyAlgorithm::from(TokenBucket::new(Quota::per_second(1)).start_empty());
-    assert!(bucket.clone().build().is_ok());
+    let empty = bucket.clone().clock(ManualClock::new()).build().expect("fits");
+    assert_eq!(empty.peek(0).remaining(), Some(0));
     assert_eq!(bucket.keyed::<u64>(1).build().err(), Some(BuildError::StartEmptyKeyed));
     let log = AnyAlgorithm::from(SlidingLog::new(Quota::per_second(262_145)));
     assert_eq!(log.build().err(), Some(BuildError::LimitTooLarge { limit: 262_145, max: 262_144 }));
@@ -105,4 +133,31 @@ fn limiters_of_different_algorithms_have_one_type() {
     let keyed: Vec<AnyKeyed<str>> =
         algorithms.into_iter().map(|algorithm| algorithm.keyed(10).build().expect("fits")).collect();
     assert!(keyed.iter().all(|keyed| keyed.check("a").is_allowed() && !keyed.check("a").is_allowed()));
+}
+
+/// Whether there is such a verb; if there is, it is called instead of these, and does not compile.
+trait Has {
+    fn reserve(&self) -> bool {
+        false
+    }
+
+    fn refund(&self) -> bool {
+        false
+    }
+
+    fn penalize(&self) -> bool {
+        false
+    }
+}
+
+impl Has for AnyLimiter {}
+impl Has for AnyKeyed<str> {}
+
+#[test]
+fn verbs_that_not_every_algorithm_has_do_not_exist() -> Result<(), BuildError> {
+    let any = AnyAlgorithm::from(TokenBucket::new(Quota::per_second(1)));
+    let (limiter, keyed): (AnyLimiter, AnyKeyed<str>) = (any.clone().build()?, any.keyed(1).build()?);
+    assert!(!limiter.reserve() && !limiter.refund() && !limiter.penalize());
+    assert!(!keyed.reserve() && !keyed.refund() && !keyed.penalize());
+    Ok(())
 }

@@ -4,7 +4,8 @@
 //! cargo run --release --example conformance -- tests/vectors/reference.txt
 //! ```
 //!
-//! Each line runs through a direct limiter and through a keyed one whose other keys are busy at the same instants.
+//! Each line runs through a direct limiter and through a keyed one whose other keys are busy at the same instants, and
+//! through both with an algorithm that is chosen at run time.
 
 use std::error::Error;
 use std::ffi::OsString;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use tollgate::{Algorithm, BuildError, Instant, Keyed, Limiter, RandomSipHash};
+use tollgate::{Algorithm, BuildError, Instant, Keyed, Limiter, QuantaClock, RandomSipHash};
 
 use crate::limiters::Visit;
 use crate::vectors::{Answer, Call, Vector};
@@ -26,15 +26,22 @@ pub struct Difference {
     answer: Answer,
 }
 
-/// Runs a vector through a direct and a keyed limiter.
+/// Runs a vector through a direct and a keyed limiter, and through those whose algorithm is chosen at run time.
 pub fn run(vector: &Vector<'_>) -> Result<Vec<Difference>, BuildError> {
     // Not a random key, so that a difference shows again.
     let hasher = RandomSipHash::with_key([1, 2]);
-    vector.rule.build(KEYS, hasher, Comparison { calls: &vector.calls })
+    let comparison = |limiters| Comparison { calls: &vector.calls, limiters };
+    let rule = vector.rule;
+    let mut differences = rule.build(KEYS, hasher.clone(), comparison(["direct", "keyed"]))?;
+    let any = comparison(["AnyLimiter", "AnyKeyed"]);
+    differences.extend(rule.build_any_on(QuantaClock::new(), KEYS, hasher, any)?);
+    Ok(differences)
 }
 
 struct Comparison<'v> {
     calls: &'v [Call],
+    /// What the direct and the keyed one are called.
+    limiters: [&'static str; 2],
 }
 
 impl Visit for Comparison<'_> {
@@ -48,11 +55,8 @@ impl Visit for Comparison<'_> {
             for neighbour in neighbours.by_ref().take(NEIGHBOURS_PER_CALL) {
                 ask(&keyed, neighbour, now);
             }
-            let answers = [
-                ("direct", direct.check_at(now, call.cost)),
-                ("keyed", keyed.check_at(&KEY, now, call.cost)),
-            ];
-            for (limiter, decision) in answers {
+            let decisions = [direct.check_at(now, call.cost), keyed.check_at(&KEY, now, call.cost)];
+            for (limiter, decision) in self.limiters.into_iter().zip(decisions) {
                 let answer = Answer::from(decision);
                 if answer != call.answer {
                     differences.push(Difference { number, call, limiter, answer });

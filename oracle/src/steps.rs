@@ -90,6 +90,8 @@ pub struct Walk {
     limit: u64,
     period: u64,
     max_wait: u64,
+    /// Not a log: a key of it that is reset loses its slot, and is another one afterwards.
+    can_reset: bool,
     horizon: u64,
     now: u64,
     last: Option<Answer>,
@@ -98,7 +100,8 @@ pub struct Walk {
 impl Walk {
     pub fn new(rule: Rule, horizon: u64) -> Self {
         let (limit, period, max_wait) = (rule.limit(), rule.period(), rule.max_wait());
-        Self { limit, period, max_wait, horizon, now: 0, last: None }
+        let can_reset = !matches!(rule, Rule::SlidingLog { .. });
+        Self { limit, period, max_wait, can_reset, horizon, now: 0, last: None }
     }
 
     /// The time and the cost of a step.
@@ -144,7 +147,6 @@ impl Walk {
     /// a peek tells.
     pub fn ask(&self, verb: Verb, cost: u64, name: u64, retry: Option<u64>) -> Ask {
         match verb {
-            Verb::Check | Verb::Cancel(_) | Verb::Keep(_) => Ask::Check(cost),
             Verb::TakeUpTo => Ask::TakeUpTo(cost),
             Verb::Reserve(wait) => {
                 let max_wait = match wait {
@@ -156,7 +158,8 @@ impl Walk {
             }
             Verb::Refund => Ask::Refund(cost),
             Verb::Penalize => Ask::Penalize(cost),
-            Verb::Reset => Ask::Reset,
+            Verb::Reset if self.can_reset => Ask::Reset,
+            Verb::Check | Verb::Cancel(_) | Verb::Keep(_) | Verb::Reset => Ask::Check(cost),
         }
     }
 

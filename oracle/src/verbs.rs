@@ -184,30 +184,16 @@ impl<A: Algorithm + 'static, C: Clock + 'static> Verbs for Limiter<A, C> {
 
 impl<A: Algorithm + 'static, C: Clock + 'static> Verbs for Keyed<A, u64, C> {
     fn ask(&self, key: u64, at: Option<Instant>, ask: Ask) -> Option<Reply<'_>> {
-        /// Gives so many permits back, or forgets all.
-        fn take_back<A: Refundable, C: Clock>(
+        fn refund<A: Refundable, C: Clock>(
             limiter: &Keyed<A, u64, C>,
             key: u64,
             at: Option<Instant>,
-            n: Option<u64>,
-        ) -> Told {
-            match (n, at) {
-                (Some(n), Some(at)) => Told::Moved(limiter.refund_at(&key, at, n)),
-                (Some(n), None) => Told::Moved(limiter.refund(&key, n)),
-                (None, Some(at)) => Told::Forgot(limiter.reset_at(&key, at)),
-                (None, None) => Told::Forgot(limiter.reset(&key)),
-            }
+            n: u64,
+        ) -> u64 {
+            at.map_or_else(|| limiter.refund(&key, n), |at| limiter.refund_at(&key, at, n))
         }
 
         let bucket = || downcast::<Keyed<TokenBucket, u64, C>>(self);
-        let back = |n| {
-            let window =
-                || downcast::<Keyed<FixedWindow, u64, C>>(self).map(|limiter| take_back(limiter, key, at, n));
-            let counter = || {
-                downcast::<Keyed<SlidingCounter, u64, C>>(self).map(|limiter| take_back(limiter, key, at, n))
-            };
-            bucket().map(|limiter| take_back(limiter, key, at, n)).or_else(window).or_else(counter)
-        };
         Some(match ask {
             Ask::Check(n) => at.map_or_else(|| self.check_n(&key, n), |at| self.check_at(&key, at, n)).into(),
             Ask::Peek(n) => at.map_or_else(|| self.peek(&key, n), |at| self.peek_at(&key, at, n)).into(),
@@ -221,13 +207,24 @@ impl<A: Algorithm + 'static, C: Clock + 'static> Verbs for Keyed<A, u64, C> {
                     None => bucket.reserve(&key, permits, max_wait).into(),
                 }
             }
-            Ask::Refund(n) => back(Some(n))?.into(),
+            Ask::Refund(n) => {
+                let window = || {
+                    downcast::<Keyed<FixedWindow, u64, C>>(self).map(|limiter| refund(limiter, key, at, n))
+                };
+                let counter = || {
+                    downcast::<Keyed<SlidingCounter, u64, C>>(self).map(|limiter| refund(limiter, key, at, n))
+                };
+                let given = bucket().map(|limiter| refund(limiter, key, at, n));
+                Told::Moved(given.or_else(window).or_else(counter)?).into()
+            }
             Ask::Penalize(n) => {
                 let bucket = bucket()?;
                 Told::Moved(at.map_or_else(|| bucket.penalize(&key, n), |at| bucket.penalize_at(&key, at, n)))
                     .into()
             }
-            Ask::Reset => back(None)?.into(),
+            Ask::Reset => {
+                Told::Forgot(at.map_or_else(|| self.reset(&key), |at| self.reset_at(&key, at))).into()
+            }
         })
     }
 

@@ -12,7 +12,7 @@ use oracle::vectors::Rule;
 use oracle::verbs::{Ask, Reply, Told, Verbs};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
-use tollgate::{Algorithm, Instant, Keyed, Limiter, ManualClock, RandomSipHash, Reservation};
+use tollgate::{Algorithm, BuildError, Instant, Keyed, Limiter, ManualClock, RandomSipHash, Reservation};
 
 use crate::config;
 use crate::rules::{exact, magnitude};
@@ -22,8 +22,26 @@ use crate::steps::of_all_verbs_in_order;
 type Asker = Box<dyn Fn(u64, Ask) -> (Told, Ask)>;
 
 /// How to ask a limiter on a clock of its own, and its horizon.
+#[derive(Debug, Clone, Copy)]
 struct OnAClock {
     is_keyed: bool,
+    /// Whether its algorithm is chosen at run time.
+    is_any: bool,
+}
+
+impl OnAClock {
+    fn build(self, rule: Rule) -> Result<(Asker, u64), BuildError> {
+        let (clock, hasher) = (ManualClock::new(), RandomSipHash::with_key([0, 0]));
+        if self.is_any {
+            rule.build_any_on(clock, 1, hasher, self)
+        } else {
+            rule.build_on(clock, 1, hasher, self)
+        }
+    }
+}
+
+fn limiters() -> impl Strategy<Value = OnAClock> {
+    any::<[bool; 2]>().prop_map(|[is_keyed, is_any]| OnAClock { is_keyed, is_any })
 }
 
 impl Visit<ManualClock> for OnAClock {
@@ -86,10 +104,10 @@ fn glitches() -> impl Strategy<Value = Glitch> {
     (glitch(), any::<bool>()).prop_map(|(by, in_debt)| Glitch { by, in_debt })
 }
 
-fn heals(rule: Rule, is_keyed: bool, now: u64, glitch: Glitch, steps: &[Step]) -> TestCaseResult {
-    let hasher = RandomSipHash::with_key([0, 0]);
-    let (ask, horizon) = rule.build_on(ManualClock::new(), 1, hasher, OnAClock { is_keyed })?;
-    let (Glitch { by, in_debt }, max_wait) = (glitch, rule.max_wait());
+fn heals(rule: Rule, limiter: OnAClock, now: u64, glitch: Glitch, steps: &[Step]) -> TestCaseResult {
+    let (ask, horizon) = limiter.build(rule)?;
+    // It takes a bucket's own verb to be in debt.
+    let (by, in_debt, max_wait) = (glitch.by, glitch.in_debt && !limiter.is_any, rule.max_wait());
     let glitch = by.saturating_add(if in_debt { 0 } else { max_wait });
     let mut ahead = now.saturating_add(glitch).min(horizon);
     let mut now = now.min(ahead);
@@ -152,11 +170,11 @@ proptest! {
     #[test]
     fn a_state_ahead_of_the_clock_by_more_than_the_slack_is_spent_as_of_the_slack_from_now(
         rule in exact(),
-        is_keyed in any::<bool>(),
+        limiter in limiters(),
         now in magnitude(),
         glitch in glitches(),
         steps in of_all_verbs_in_order(),
     ) {
-        heals(rule, is_keyed, now, glitch, &steps)?;
+        heals(rule, limiter, now, glitch, &steps)?;
     }
 }

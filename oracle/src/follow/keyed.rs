@@ -9,10 +9,11 @@
 
 use std::fmt::Debug;
 
-use tollgate::{Algorithm, BuildError, Instant, Keyed, Limiter, ManualClock, Outcome, RandomSipHash};
+use tollgate::{Algorithm, BuildError, Instant, Keyed, Limiter, ManualClock, Outcome};
 
 use crate::follow::held::Held;
 use crate::follow::honesty::is_honest;
+use crate::follow::visit_both;
 use crate::limiters::Visit;
 use crate::reference::Reference;
 use crate::steps::{KEYS, Step, Verb, Walk};
@@ -231,6 +232,7 @@ impl<'l, A: Algorithm + 'static> Table<'l, A> {
     }
 }
 
+#[derive(Clone, Copy)]
 struct Follows<'s> {
     rule: Rule,
     steps: &'s [Step],
@@ -265,5 +267,5 @@ impl Visit<ManualClock> for Follows<'_> {
 
 /// Asserts that each answer of a keyed limiter of a rule it is exact for follows from what its key was charged.
 pub fn keyed(rule: Rule, steps: &[Step], hasher: [u64; 2]) -> Result<(), BuildError> {
-    rule.build_on(ManualClock::new(), CAPACITY, RandomSipHash::with_key(hasher), Follows { rule, steps })
+    visit_both(rule, CAPACITY, hasher, Follows { rule, steps })
 }

@@ -16,13 +16,12 @@
 //! the reading at most, and so does not set them further apart; whole permits that come back, or that fit a debt, may
 //! differ by one, and by those that under 8 units are.
 
-use tollgate::{
-    Algorithm, BuildError, Instant, Keyed, Limiter, ManualClock, Outcome, RandomSipHash, Reservation,
-};
+use tollgate::{Algorithm, BuildError, Instant, Keyed, Limiter, ManualClock, Outcome, Reservation};
 
 use crate::follow::held::Held;
 use crate::follow::honesty::is_honest;
 use crate::follow::keyed::CAPACITY;
+use crate::follow::visit_both;
 use crate::limiters::Visit;
 use crate::rate::reduced;
 use crate::steps::{Step, Walk};
@@ -149,6 +148,7 @@ fn ceil(a: i128, b: i128) -> i128 {
     (a + b - 1) / b
 }
 
+#[derive(Clone, Copy)]
 struct WithinBounds<'s> {
     rule: Rule,
     steps: &'s [Step],
@@ -231,6 +231,7 @@ fn ask(limiter: &dyn Verbs, now: u64, ask: Ask) -> (Told, Ask) {
     (reply.told, ask)
 }
 
+#[derive(Clone, Copy)]
 struct Equal<'s> {
     rule: Rule,
     steps: &'s [Step],
@@ -279,16 +280,12 @@ impl Visit<ManualClock> for Equal<'_> {
     }
 }
 
-fn run(rule: Rule, hasher: [u64; 2], visit: impl Visit<ManualClock, Output = ()>) -> Result<(), BuildError> {
-    rule.build_on(ManualClock::new(), CAPACITY, RandomSipHash::with_key(hasher), visit)
-}
-
 /// Asserts that a direct bucket whose rate is rounded stays within the bounds.
 pub fn rounded(rule: Rule, steps: &[Step]) -> Result<(), BuildError> {
-    run(rule, [0, 0], WithinBounds { rule, steps })
+    visit_both(rule, CAPACITY, [0, 0], WithinBounds { rule, steps })
 }
 
 /// Asserts that a keyed limiter answers as a direct one, so that the bounds are its own too; readings do not go back.
 pub fn alike(rule: Rule, steps: &[Step], hasher: [u64; 2]) -> Result<(), BuildError> {
-    run(rule, hasher, Equal { rule, steps })
+    visit_both(rule, CAPACITY, hasher, Equal { rule, steps })
 }
