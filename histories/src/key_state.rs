@@ -74,14 +74,17 @@ impl Semantics {
         }
         match (call.request.ask(), call.request.verb) {
             (Some(ask @ (Ask::Refund(_) | Ask::Reset)), _) => {
-                after.extend(Self::taken_back(state, call, others, |state, now| state.ask(now, ask)));
+                let taken_back = |state: &mut Reference, now| state.ask(now, ask);
+                // None before the newest recycling that it may know of.
+                after.extend(Self::lessened(state, call, others, &others.recyclings, taken_back));
+                after.extend(Self::without_state(state, call, others));
             }
             (Some(ask), _) => after.extend(self.asked(state, call, ask, others)),
             (None, Verb::Cancel { name }) => {
-                // Not without the reservation's own word, whenever that was: the newest recycling is no concern of it.
-                let others = Others { recyclings: vec![], ..others.clone() };
                 let cancelled = |state: &mut Reference, now| Told::Moved(state.cancel(now, name));
-                after.extend(Self::taken_back(state, call, &others, cancelled));
+                // Not without the reservation's own word, whenever that was: the newest recycling is no concern of it.
+                after.extend(Self::lessened(state, call, others, &[], cancelled));
+                after.extend(Self::without_state(state, call, others));
             }
             (None, _) => {}
         }
@@ -116,37 +119,39 @@ impl Semantics {
         after
     }
 
-    /// After a call that takes charges back: none before the newest recycling that it may know of.
-    fn taken_back(
+    /// After a call that takes charges back from a key's state, as of its reading or of a later one of `recyclings`.
+    fn lessened(
         state: &KeyState,
         call: &Call,
         others: &Others,
+        recyclings: &[u64],
         take_back: impl Fn(&mut Reference, u64) -> Told,
     ) -> Vec<KeyState> {
         let mut after = Vec::new();
-        if let KeyState::Charged(charged) = state {
-            // Of nothing that was reserved nothing comes back, whenever that is.
-            let readings = if call.readings.is_empty() { &[0][..] } else { &call.readings };
-            for &reading in readings {
-                let later = others.recyclings.iter().filter(|at| **at > reading);
-                for now in later.chain([&reading]) {
-                    let mut less = charged.clone();
-                    if take_back(&mut less, *now) == call.told {
-                        let closing = others.recorded.iter().find_map(|at| less.closing(charged, *at));
-                        after.extend(closing.map(KeyState::Charged));
-                        after.push(KeyState::Charged(less));
-                    }
+        let KeyState::Charged(charged) = state else { return after };
+        // Of nothing that was reserved nothing comes back, whenever that is.
+        let readings = if call.readings.is_empty() { &[0][..] } else { &call.readings };
+        for &reading in readings {
+            let later = recyclings.iter().filter(|at| **at > reading);
+            for now in later.chain([&reading]) {
+                let mut less = charged.clone();
+                if take_back(&mut less, *now) == call.told {
+                    let closing = others.recorded.iter().find_map(|at| less.closing(charged, *at));
+                    after.extend(closing.map(KeyState::Charged));
+                    after.push(KeyState::Charged(less));
                 }
             }
-            if call.told == Told::Forgot(true) && charged.is_unused() {
-                after.push(state.clone());
-            }
         }
-        // Without a state there is nothing to take back; there may be one that was never charged.
-        if matches!(call.told, Told::Moved(0) | Told::Forgot(_)) {
-            after.extend(Self::new_since(state, others).map(|since| KeyState::New { since }));
+        if call.told == Told::Forgot(true) && charged.is_unused() {
+            after.push(state.clone());
         }
         after
+    }
+
+    /// After a call that finds nothing to take back, for the key has no state; or has one that was never charged.
+    fn without_state(state: &KeyState, call: &Call, others: &Others) -> Option<KeyState> {
+        let is_possible = matches!(call.told, Told::Moved(0) | Told::Forgot(_));
+        Self::new_since(state, others).filter(|_| is_possible).map(|since| KeyState::New { since })
     }
 
     /// The states that a call at this reading may find.

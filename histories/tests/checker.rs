@@ -308,3 +308,14 @@ fn what_is_given_back_while_a_counters_window_closes_may_weigh_in_the_next() {
     assert!(is_explained(weighs(4)), "it may have recorded two");
     assert!(!is_explained(weighs(6)), "it began when they had come back");
 }
+
+#[test]
+fn cancel_whose_key_has_lost_its_slot_gives_nothing_back() {
+    let calls = |plan| {
+        let other = of_another_key(call((2, 3), 200, told(Allowed, 1, 0, 10)));
+        let cancel = asked((4, 9), Verb::Cancel { name: 0 }, 0, 101, Told::Moved(0));
+        explain(&plan, u64::MAX, &[reserve((0, 1), 0, 2, Told::Due(100)), other, cancel]).is_ok()
+    };
+    assert!(calls(plan(BUCKET, CROWDED)), "recycled at 200, when it was full again");
+    assert!(!calls(plan(BUCKET, KEYED)), "there was room for both");
+}
