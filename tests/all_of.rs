@@ -50,6 +50,31 @@ fn a_refusal_by_a_later_limit_charges_no_earlier_one_and_tells_which_refused() {
 }
 
 #[test]
+fn each_limits_own_decision_is_told_and_of_those_a_refusal_spares_what_they_have_left() {
+    let clock = ManualClock::new();
+    clock.set(at(MS));
+    let (minute, second) = (bucket(Quota::per_minute(3), &clock), bucket(Quota::per_second(1), &clock));
+    let log = SlidingLog::new(Quota::per_hour(5)).clock(clock.clone()).build().expect("fits");
+    let all = AllOf::new((&minute, &second, &log));
+    let mut decisions = [None; 3];
+    let mut told = |peek| {
+        let (combined, now) =
+            if peek { all.peek_each(1, &mut decisions) } else { all.check_each(1, &mut decisions) };
+        assert_eq!(now, at(MS));
+        let decisions = decisions.map(|decision| decision.expect("told"));
+        (combined.is_allowed(), decisions.map(|decision| (decision.is_allowed(), decision.remaining())))
+    };
+    assert_eq!(told(true), (true, [(true, Some(3)), (true, Some(1)), (true, Some(5))]));
+    assert_eq!(told(false), (true, [(true, Some(2)), (true, Some(0)), (true, Some(4))]));
+    let refused = (false, [(true, Some(2)), (false, Some(0)), (true, Some(4))]);
+    assert_eq!(told(false), refused);
+    assert_eq!(told(true), refused);
+    let mut one = [None];
+    let (combined, _) = all.check_each(1, &mut one);
+    assert_eq!((combined.limiting(), one[0].map(|told| told.is_allowed())), (1, Some(true)));
+}
+
+#[test]
 fn of_several_that_refuse_the_longest_wait_is_told_and_none_is_the_longest() {
     let clock = ManualClock::new();
     let quotas = [Quota::per_second(1), Quota::per_hour(1), Quota::per_minute(1)];

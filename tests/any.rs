@@ -161,3 +161,13 @@ fn verbs_that_not_every_algorithm_has_do_not_exist() -> Result<(), BuildError> {
     assert!(!keyed.reserve() && !keyed.refund() && !keyed.penalize());
     Ok(())
 }
+
+#[test]
+fn the_quota_is_told_whichever_the_algorithm() {
+    for text in
+        ["token-bucket 7/3s burst 20", "fixed-window 7/3s utc", "sliding-counter 7/3s", "sliding-log 7/3s"]
+    {
+        let algorithm: AnyAlgorithm = text.parse().expect(text);
+        assert_eq!(algorithm.quota(), Quota::new(7, Duration::from_secs(3)), "{text}");
+    }
+}

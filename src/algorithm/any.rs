@@ -79,6 +79,13 @@ macro_rules! on_each {
     };
 }
 
+impl AnyAlgorithm {
+    /// The quota it was made with. A token bucket's capacity is not part of it.
+    pub fn quota(&self) -> Quota {
+        on_each!(Self, self, one => one.quota)
+    }
+}
+
 macro_rules! variant {
     ($algorithm:ident) => {
         impl From<$algorithm> for AnyAlgorithm {

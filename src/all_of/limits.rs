@@ -3,6 +3,7 @@
 use crate::all_of::combined::CombinedDecision;
 use crate::all_of::limit::{self, Limit, Revocable, Times};
 use crate::clock::Instant;
+use crate::decision::Decision;
 
 /// The limits of an [`AllOf`](crate::AllOf): a tuple of up to eight, or a [`LimitList`]. It cannot be implemented
 /// elsewhere.
@@ -66,21 +67,36 @@ impl LimitList<'_> {
         self.limits().next().map_or(Instant::ORIGIN, limit::sealed::Limit::now)
     }
 
-    /// What all of them say, without a charge.
-    pub(super) fn look(&self, times: Times, permits: u64) -> CombinedDecision {
+    /// What all of them say, without a charge; each by itself to `told`, as far as there is room.
+    pub(super) fn look(&self, times: Times, permits: u64, told: &mut [Option<Decision>]) -> CombinedDecision {
         let decisions = self.limits().map(|limit| limit.look(times, permits));
-        let combined = decisions.enumerate().map(|(index, decision)| CombinedDecision::of(index, decision));
+        let combined = decisions.enumerate().map(|(index, decision)| {
+            tell(told, index, decision);
+            CombinedDecision::of(index, decision)
+        });
         combined.reduce(CombinedDecision::stricter).unwrap_or(CombinedDecision::unlimited())
     }
 
-    /// Charges all of them or none.
-    pub(super) fn charge(&self, times: Times, permits: u64) -> CombinedDecision {
-        let seen = self.look(times, permits);
-        if seen.is_allowed() && self.len() > 0 { self.charge_from(0, times, permits) } else { seen }
+    /// Charges all of them or none. What each has decided is told as by [`look`](Self::look): of those that a refusal
+    /// leaves uncharged, what they said before it.
+    pub(super) fn charge(
+        &self,
+        times: Times,
+        permits: u64,
+        told: &mut [Option<Decision>],
+    ) -> CombinedDecision {
+        let seen = self.look(times, permits, told);
+        if seen.is_allowed() && self.len() > 0 { self.charge_from(0, times, permits, told) } else { seen }
     }
 
     /// Charges the limits from this one on: all or none.
-    fn charge_from(&self, index: usize, times: Times, permits: u64) -> CombinedDecision {
+    fn charge_from(
+        &self,
+        index: usize,
+        times: Times,
+        permits: u64,
+        told: &mut [Option<Decision>],
+    ) -> CombinedDecision {
         let revocable = self.revocable.get(index);
         let (decision, receipt) = match (revocable, self.last) {
             (Some(limit), _) => limit.charge(times, permits),
@@ -89,16 +105,24 @@ impl LimitList<'_> {
         };
         let this = CombinedDecision::of(index, decision);
         if !decision.is_allowed() || index + 1 == self.len() {
+            tell(told, index, decision);
             return this;
         }
-        let others = self.charge_from(index + 1, times, permits);
+        let others = self.charge_from(index + 1, times, permits, told);
         if others.is_allowed() {
+            tell(told, index, decision);
             return this.stricter(others);
         }
         if let (Some(limit), Some(receipt)) = (revocable, receipt) {
             limit.undo(times.now(), receipt);
         }
         others
+    }
+}
+
+fn tell(told: &mut [Option<Decision>], index: usize, decision: Decision) {
+    if let Some(place) = told.get_mut(index) {
+        *place = Some(decision);
     }
 }
 

@@ -14,6 +14,7 @@ pub use limit::{Costing, KeyLimit, Limit, Revocable};
 pub use limits::{LimitList, Limits};
 
 use crate::clock::Instant;
+use crate::decision::Decision;
 use limit::Times;
 
 /// Several limits that a request has to pass together: so many a second *and* so many an hour, the user's *and*
@@ -74,16 +75,47 @@ impl<L: Limits> AllOf<L> {
 
     /// Asks every limit for `n` permits now. O(number of limits).
     pub fn check_n(&self, n: u64) -> CombinedDecision {
-        self.0.with(|limits| limits.charge(Times::Read(limits.now()), n))
+        self.0.with(|limits| limits.charge(Times::Read(limits.now()), n, &mut []))
+    }
+
+    /// [`check_n`](Self::check_n), which tells each limit's own decision too, in their order, as far as there is room in
+    /// `decisions`, and the reading that all of them are about. If the request is refused those that would have allowed
+    /// it tell what they have left: none of them was charged.
+    ///
+    /// ```
+    /// use tollgate::{AllOf, Quota, TokenBucket};
+    ///
+    /// let (second, hour) = (TokenBucket::new(Quota::per_second(1)), TokenBucket::new(Quota::per_hour(100)));
+    /// let (second, hour) = (second.build()?, hour.build()?);
+    /// let mut decisions = [None; 2];
+    /// let (combined, _now) = AllOf::new((&second, &hour)).check_each(1, &mut decisions);
+    /// assert!(combined.is_allowed());
+    /// let remaining = decisions.map(|decision| decision.and_then(|decision| decision.remaining()));
+    /// assert_eq!(remaining, [Some(0), Some(99)]);
+    /// # Ok::<(), tollgate::BuildError>(())
+    /// ```
+    pub fn check_each(&self, n: u64, decisions: &mut [Option<Decision>]) -> (CombinedDecision, Instant) {
+        self.0.with(|limits| {
+            let now = limits.now();
+            (limits.charge(Times::Read(now), n, decisions), now)
+        })
+    }
+
+    /// [`peek`](Self::peek), which tells each limit's own decision too: see [`check_each`](Self::check_each).
+    pub fn peek_each(&self, n: u64, decisions: &mut [Option<Decision>]) -> (CombinedDecision, Instant) {
+        self.0.with(|limits| {
+            let now = limits.now();
+            (limits.look(Times::Given(now), n, decisions), now)
+        })
     }
 
     /// [`check_n`](Self::check_n) at a time the caller has read: see [`Limiter::check_at`](crate::Limiter::check_at).
     pub fn check_at(&self, now: Instant, n: u64) -> CombinedDecision {
-        self.0.with(|limits| limits.charge(Times::Given(now), n))
+        self.0.with(|limits| limits.charge(Times::Given(now), n, &mut []))
     }
 
     /// What [`check_n`](Self::check_n) would answer now; charges nothing.
     pub fn peek(&self, n: u64) -> CombinedDecision {
-        self.0.with(|limits| limits.look(Times::Given(limits.now()), n))
+        self.0.with(|limits| limits.look(Times::Given(limits.now()), n, &mut []))
     }
 }
