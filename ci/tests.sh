@@ -3,3 +3,4 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cargo test --no-fail-fast -p tollgate -p tollgate-tokio --features tollgate/serde
+cargo test --no-fail-fast -p tollgate-tower --all-features
