@@ -30,6 +30,7 @@ mod report;
 mod seconds;
 
 pub use announcement::{Announcement, Unit};
+pub(crate) use fields::retry_after;
 pub use fields::{Draft, Fields, XReset};
 pub use jitter::Jitter;
 pub use name::{PolicyName, PolicyNameError};

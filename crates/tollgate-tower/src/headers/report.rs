@@ -77,16 +77,14 @@ impl<'a> Report<'a> {
     /// Seconds until a refused client may try again, or until an allowed one has all of its limit. At least 1 if nothing
     /// remains. `None` if that never comes, or later than can be told.
     pub(super) fn reset_seconds(&self) -> Option<u64> {
-        let seconds = match self.plain_retry_after_seconds() {
-            Some(seconds) => seconds,
-            None => {
-                let remaining = self.remaining().unwrap_or_default();
-                let whole = rounded_up(self.decision.reset_after()?);
-                let least = if remaining == 0 { 1 } else { self.announcement.seconds_for(remaining) };
-                whole.max(least)
-            }
-        };
+        let seconds = self.plain_retry_after_seconds().or_else(|| self.whole_again_seconds())?;
         Some(seconds).filter(|seconds| *seconds <= INTEGER_MAX)
+    }
+
+    fn whole_again_seconds(&self) -> Option<u64> {
+        let remaining = self.remaining().unwrap_or_default();
+        let least = if remaining == 0 { 1 } else { self.announcement.seconds_for(remaining) };
+        self.decision.reset_after().map(|after| rounded_up(after).max(least))
     }
 
     /// [`reset_seconds`](Self::reset_seconds) with the jitter: `t`.

@@ -50,8 +50,10 @@ pub struct ClientAddress {
 enum PeerSource {
     /// [`PeerAddr`], or where servers that are known put it.
     Known,
-    Told(Arc<dyn Fn(&Parts) -> Option<SocketAddr> + Send + Sync>),
+    Told(Arc<FindPeer>),
 }
+
+type FindPeer = dyn Fn(&Parts) -> Option<SocketAddr> + Send + Sync;
 
 /// Whose word is taken.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -20,6 +20,13 @@ impl Key {
         Self::default()
     }
 
+    /// A key of one part.
+    pub(crate) fn of_part(part: &[u8]) -> Self {
+        let mut key = Self::new();
+        key.push(part);
+        key
+    }
+
     /// Adds a part.
     pub fn push(&mut self, part: &[u8]) {
         self.bytes.extend_from_slice(&(part.len() as u64).to_le_bytes());
