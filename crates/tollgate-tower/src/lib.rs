@@ -1,6 +1,8 @@
 #![doc = include_str!("../README.md")]
 
 mod error;
+#[cfg(feature = "file")]
+pub mod file;
 mod future;
 pub mod headers;
 pub mod keys;
