@@ -100,7 +100,7 @@ fn waits_are_whole_seconds_rounded_up_and_never_zero() {
     {
         let limit = Limit::new("one", "fixed-window 1/min");
         assert!(!limit.check_n(1).is_refused());
-        limit.clock.set(Instant::after_origin(Duration::from_secs(60) - millis(left)));
+        limit.clock.set(Instant::after_origin(millis(60_000 - left)));
         let all = Fields::default().x_rate_limit(XReset::DeltaSeconds);
         let headers = written(all, &[limit.check_n(1)]);
         assert_eq!(value(&headers, "retry-after"), Some(told), "{left} ms");
@@ -339,8 +339,9 @@ proptest! {
                 let t = parameter(&rate, index, "t").expect("told");
                 if text.starts_with("token-bucket") && !report.is_refused() && r > 0 {
                     // r / t is at most q / w.
-                    let window = w.map_or(quota.period().as_secs_f64(), |w| w as f64);
-                    prop_assert!(r as f64 * window <= t as f64 * quota.limit() as f64 * (1.0 + 1e-9));
+                    let window = w.map_or(quota.period().as_nanos(), |w| u128::from(w.unsigned_abs()) * 1_000_000_000);
+                    let [r, t] = [r, t].map(|number| u128::from(number.unsigned_abs()));
+                    prop_assert!(r * window <= t * u128::from(quota.limit()) * 1_000_000_000);
                 }
                 if r == 0 || report.decision().retry_after().is_some() {
                     prop_assert!(t >= 1);
@@ -348,8 +349,8 @@ proptest! {
             }
             let longest = reports.iter().filter_map(|report| report.decision().retry_after()).max();
             let never = reports.iter().any(|report| report.is_refused() && report.decision().retry_after().is_none());
-            let told = value(&headers, "retry-after").map(|told| told.parse::<u64>().expect("digits"));
-            let expected = longest.filter(|_| !never).map(|wait| (wait.as_nanos() as u64).div_ceil(1_000_000_000).max(1));
+            let told = value(&headers, "retry-after").map(|told| told.parse::<u128>().expect("digits"));
+            let expected = longest.filter(|_| !never).map(|wait| wait.as_nanos().div_ceil(1_000_000_000).max(1));
             prop_assert_eq!(told, expected);
         }
     }

@@ -211,13 +211,15 @@ fn keys_come_from_headers_extensions_closures_and_combinations() {
     assert_eq!(of(&KeySource::fixed(), &["a"], None), of(&KeySource::fixed(), &[], Some("bob")));
 }
 
+/// A server's own.
+#[derive(Clone)]
+struct Accepted(SocketAddr);
+
 #[test]
 fn without_a_peer_there_is_no_address_and_it_can_be_found_elsewhere() {
     let (mut request, ()) = Request::new(()).into_parts();
     assert_eq!(ClientAddress::peer().of(&request), None);
     assert_eq!(KeySource::peer().of(&request), None);
-    #[derive(Clone)]
-    struct Accepted(SocketAddr);
     let found =
         ClientAddress::peer().peer_from(|request| request.extensions.get::<Accepted>().map(|from| from.0));
     request.extensions.insert(Accepted("9.9.9.9:1".parse().expect("an address")));

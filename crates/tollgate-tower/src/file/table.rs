@@ -180,8 +180,6 @@ fn read_overflow(text: &str) -> Result<Overflow, ParseError> {
 fn inside(text: &str, value: &Spanned<String>, start: usize, end: usize) -> Range<usize> {
     let span = value.span();
     let first = span.start + 1;
-    match text.get(first..).is_some_and(|rest| rest.starts_with(value.get_ref().as_str())) {
-        true => first + start..first + end,
-        false => span,
-    }
+    let stands_there = text.get(first..).is_some_and(|rest| rest.starts_with(value.get_ref().as_str()));
+    if stands_there { first + start..first + end } else { span }
 }

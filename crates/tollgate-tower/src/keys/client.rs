@@ -195,11 +195,18 @@ impl PeerSource {
 fn known_peer(request: &Parts) -> Option<SocketAddr> {
     let ours = request.extensions.get::<PeerAddr>().map(|peer| peer.0);
     #[cfg(feature = "axum")]
-    let ours = ours.or_else(|| {
-        let info = request.extensions.get::<axum::extract::ConnectInfo<SocketAddr>>();
-        info.map(|info| info.0)
-    });
+    let ours = ours.or_else(|| axums_peer(request));
     ours
+}
+
+/// The peer that axum has put into the request, or that a test says in its place.
+#[cfg(feature = "axum")]
+fn axums_peer(request: &Parts) -> Option<SocketAddr> {
+    use axum::extract::ConnectInfo;
+    use axum::extract::connect_info::MockConnectInfo;
+
+    let connected = request.extensions.get::<ConnectInfo<SocketAddr>>().map(|info| info.0);
+    connected.or_else(|| request.extensions.get::<MockConnectInfo<SocketAddr>>().map(|info| info.0))
 }
 
 /// All lines as one list, from right to left.

@@ -1,4 +1,5 @@
 use http::{Response, StatusCode};
+use tollgate_tower::headers::PolicyName;
 use tollgate_tower::{Empty, Grpc, ProblemJson, Reason, Refusal};
 
 use crate::{Server, everybodys, get, value};
@@ -82,7 +83,7 @@ async fn a_closure_makes_its_own_response_and_the_fields_are_added() {
     let server = one_an_hour().respond_with(|refusal: &Refusal<'_>| {
         assert_eq!(refusal.reason(), Reason::Limited);
         assert_eq!(refusal.retry_after_seconds(), Some(3600));
-        let names: Vec<_> = refusal.violated_policies().map(|name| name.as_str()).collect();
+        let names: Vec<_> = refusal.violated_policies().map(PolicyName::as_str).collect();
         let mut response = Response::new(names.join("+"));
         *response.status_mut() = StatusCode::IM_A_TEAPOT;
         response.headers_mut().insert("cache-control", "private".parse().expect("a value"));
