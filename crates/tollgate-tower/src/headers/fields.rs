@@ -37,7 +37,8 @@ pub enum Draft {
 pub enum XReset {
     /// Whole seconds from now.
     DeltaSeconds,
-    /// Whole seconds since the Unix epoch. The same for each request of one window.
+    /// Whole seconds since the Unix epoch, by the wall clock as it was when the limits were built: the same for each
+    /// request of one window, whatever becomes of the wall clock.
     #[default]
     EpochSeconds,
 }

@@ -107,14 +107,12 @@ impl<C: Clock> Limits<C> {
     /// O(number of policies); allocates only for more than a few, and for long keys.
     pub fn decide(&self, request: &Parts) -> Decided<C> {
         let set = &*self.0;
-        if request.method == Method::OPTIONS && !set.settings.count_options {
-            return self.decided(Verdict::Unlimited);
-        }
         if set.settings.blocked.iter().any(|requests| requests.has(request)) {
             tracing::debug!(target: "tollgate", outcome = "blocked", "request refused");
             return self.decided(Verdict::Blocked);
         }
-        if set.settings.exempt.iter().any(|requests| requests.has(request)) {
+        let is_uncounted = request.method == Method::OPTIONS && !set.settings.count_options;
+        if is_uncounted || set.settings.exempt.iter().any(|requests| requests.has(request)) {
             return self.decided(Verdict::Unlimited);
         }
         let (mut enforced, mut shadows) = (Few::new(), Few::new());

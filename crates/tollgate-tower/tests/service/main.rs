@@ -2,6 +2,7 @@
 
 mod charges;
 mod credentials;
+mod events;
 mod fields;
 mod keyless;
 mod mistakes;

@@ -131,6 +131,8 @@ async fn exempt_requests_pass_uncounted_and_blocked_ones_never() {
     let blocked = server.call(&get("/health").peer("6.6.6.6")).await;
     assert_eq!((blocked.status().as_u16(), value(blocked.headers(), "retry-after")), (403, None));
     assert_eq!(server.status(&get("/").peer("10.6.6.6")).await, 403, "blocked before exempt");
+    let options = get("/").peer("6.6.6.6").method(Method::OPTIONS);
+    assert_eq!(server.status(&options).await, 403, "and before what is not counted");
 }
 
 #[tokio::test]
