@@ -198,6 +198,13 @@ fn what_no_wait_helps_has_no_retry_after() {
 }
 
 #[test]
+fn where_nothing_is_left_nobody_is_told_that_all_is_back_at_once() {
+    let nothing = Limit::new("nothing", "fixed-window 0/min");
+    let headers = written(Fields::default(), &[nothing.check_n(0)]);
+    assert_eq!(value(&headers, "ratelimit"), Some("\"nothing\";r=0;t=1"));
+}
+
+#[test]
 fn a_log_that_does_not_look_tells_nothing_until_it_refuses() {
     let limit = Limit::new("log", "sliding-log 1/min without-remaining");
     let headers = written(Fields::default(), &[limit.check_n(1)]);

@@ -108,6 +108,8 @@ mod tests {
     #[test]
     fn a_quoted_string_that_a_client_left_open_hides_what_follows_and_forges_nothing() {
         assert_eq!(told("for=6.6.6.6, for=\", for=1.2.3.4").last(), Some(&None));
+        assert_eq!(told("for=6.6.6.6;x=\", for=1.2.3.4").last(), Some(&None));
+        assert_eq!(told("for=6.6.6.6;x=\"y\\").last(), Some(&None));
         assert_eq!(told("for=\"x, for=\"[2001:db8::1]\"").last(), Some(&None));
         assert_eq!(told("for=\"x\\, for=\"[2001:db8::1]:443\", for=\"9.9.9.9\"").last(), Some(&None));
     }

@@ -1,5 +1,6 @@
 use std::convert::Infallible;
 use std::future::{pending, ready};
+use std::sync::{Arc, Mutex};
 
 use http::{Request, Response, StatusCode};
 use tollgate_tower::Mode;
@@ -67,14 +68,26 @@ async fn poll_once<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
 async fn a_success_that_comes_after_its_window_gives_nothing_back() {
     for text in REFUNDABLE {
         let server = failures(text);
-        let clock = server.clock.clone();
+        let bad = get("/").header("x-answer", "401");
+        // Windows begin at whole minutes; a bucket has forgotten a charge after 20 s.
+        server.clock.advance(30 * SECOND);
+        let (answer, answered) = tokio::sync::oneshot::channel::<()>();
+        let answered = Arc::new(Mutex::new(Some(answered)));
         let slow = service_fn(move |_: Request<String>| {
-            clock.advance(60 * SECOND);
-            ready(Ok::<_, Infallible>(Response::new(String::new())))
+            let answered = answered.lock().expect("not poisoned").take().expect("one request");
+            async move {
+                answered.await.expect("answered");
+                Ok::<_, Infallible>(Response::new(String::new()))
+            }
         });
-        assert_eq!(server.status(&get("/").header("x-answer", "401")).await, 401);
-        let response = server.layer.layer(slow).oneshot(get("/").request()).await.expect("infallible");
-        assert_eq!((response.status().as_u16(), server.stats("failures").refunded), (200, 0), "{text}");
+        let mut under_way = Box::pin(server.layer.layer(slow).oneshot(get("/").request()));
+        assert!(poll_once(&mut under_way).await.is_none());
+
+        server.clock.advance(40 * SECOND);
+        assert_eq!(server.status(&bad).await, 401);
+        answer.send(()).expect("under way");
+        assert_eq!(under_way.await.expect("infallible").status(), 200);
+        assert_eq!(server.stats("failures").refunded, 0, "{text}");
     }
 }
 

@@ -1,4 +1,6 @@
-use tollgate_tower::{Limits, Mode};
+use tollgate::{Overflow, Quota};
+use tollgate_tower::keys::KeySource;
+use tollgate_tower::{Limits, Mode, Policy};
 
 use crate::{Server, everybodys, get};
 
@@ -49,4 +51,27 @@ async fn limits_are_swapped_under_the_services_that_use_them_and_keep_their_stat
     handle.swap(builder.build_after(&handle.limits()).expect("limits"));
     assert_eq!(server.passed_of(5, &get("/")).await, 2);
     assert_eq!((server.stats("all").allowed, server.stats("new").allowed), (3, 2));
+}
+
+#[tokio::test]
+async fn a_policy_that_is_defined_otherwise_starts_anew() {
+    let closure = KeySource::by(|request| Some(request.uri.path().to_owned()));
+    let quota = || "1/h".parse::<tollgate::TokenBucket>().expect("a quota");
+    let policy = || Policy::new("a", quota(), closure.clone());
+    let others: [(bool, Policy); 7] = [
+        (true, policy()),
+        (true, policy().mode(Mode::Enforce).route("/").cost(1)),
+        (false, Policy::new("a", quota().burst(3), closure.clone())),
+        (false, policy().keys(7)),
+        (false, policy().overflow(Overflow::Shared(Quota::per_hour(1)))),
+        (false, Policy::new("a", quota(), KeySource::by(|request| Some(request.uri.path().to_owned())))),
+        (false, Policy::new("b", quota(), closure.clone())),
+    ];
+    for (index, (keeps, other)) in others.into_iter().enumerate() {
+        let server = Server::new([policy()]);
+        assert_eq!(server.passed_of(2, &get("/")).await, 1);
+        let (handle, builder) = (server.handle(), Limits::builder().clock(server.clock.clone()));
+        handle.swap(builder.policy(other).build_after(&handle.limits()).expect("limits"));
+        assert_eq!(server.passed_of(1, &get("/")).await == 0, keeps, "{index}");
+    }
 }
