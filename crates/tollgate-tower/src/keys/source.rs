@@ -12,6 +12,9 @@ use super::key::{Key, Prefixes};
 
 type Find = dyn Fn(&Parts, &mut Key) -> Option<()> + Send + Sync;
 
+const PEER_NEEDED: &str = "the peer's address in the request's extensions, as `PeerAddr` or, with the feature `axum`, by \
+     `into_make_service_with_connect_info::<SocketAddr>()`";
+
 /// How a key is made of a request: from the client's address, a header, an extension, by a closure, or of several.
 ///
 /// ```
@@ -165,9 +168,7 @@ impl KeySource {
     pub(crate) fn needs(&self) -> String {
         match &self.0 {
             Kind::Fixed => "nothing".to_owned(),
-            Kind::Address(..) => "the peer's address in the request's extensions, as `PeerAddr` or, with the feature `axum`, by \
-                 `into_make_service_with_connect_info::<SocketAddr>()`"
-                .to_owned(),
+            Kind::Address(..) => PEER_NEEDED.to_owned(),
             Kind::Header(name) => format!("the header `{name}`, once"),
             Kind::By(_) => "what its closure looks for in the request".to_owned(),
             Kind::All(all) => all.iter().map(Self::needs).collect::<Vec<_>>().join("; and "),

@@ -1,4 +1,4 @@
-use std::fmt::Debug;
+use std::fmt::{Debug, Write};
 use std::sync::{Arc, Mutex};
 
 use tollgate_tower::Mode;
@@ -17,12 +17,12 @@ struct Fields(String);
 impl Visit for Fields {
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
         if field.name() != "message" {
-            self.0 += &format!("{}={value:?} ", field.name());
+            let _ = write!(self.0, "{}={value:?} ", field.name());
         }
     }
 
     fn record_str(&mut self, field: &Field, value: &str) {
-        self.0 += &format!("{}={value} ", field.name());
+        let _ = write!(self.0, "{}={value} ", field.name());
     }
 }
 
