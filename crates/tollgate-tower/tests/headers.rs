@@ -314,7 +314,9 @@ fn name_of(list: &List, index: usize) -> String {
 fn reads_back(names: &[String], text: &str, costs: &[(u64, u64)]) -> Result<(), TestCaseError> {
     let limits: Vec<Limit> = names.iter().map(|name| Limit::new(name, text)).collect();
     for (cost, pause) in costs {
-        limits.iter().for_each(|limit| limit.clock.advance(millis(*pause)));
+        for limit in &limits {
+            limit.clock.advance(millis(*pause));
+        }
         let reports: Vec<Report<'_>> = limits.iter().map(|limit| limit.check_n(*cost)).collect();
         let headers = written(Fields::default(), &reports);
         let list = |name| Parser::new(value(&headers, name).expect("written")).parse().expect("a list");
