@@ -35,7 +35,7 @@ impl<P: Policy> Direct<P> {
     }
 
     #[inline]
-    fn state(&self) -> State<'_> {
+    pub(crate) fn state(&self) -> State<'_> {
         State::new(&self.state.word, self.state.extra.as_ref())
     }
 

@@ -63,6 +63,8 @@ pub struct Keyed<A: Algorithm, K: ?Sized, C = QuantaClock, S = RandomSipHash> {
     pub(crate) overflow: Spillway<A::Policy>,
     pub(crate) clock: C,
     hasher: S,
+    /// What it was built from.
+    pub(crate) recipe: Recipe<A>,
     keys: usize,
     bytes: u128,
     key: PhantomData<fn(&K)>,
@@ -83,6 +85,23 @@ pub enum Overflow {
     /// Together they share one limit, of the limiter's own algorithm. A refusal's wait is until that may admit them or
     /// a slot may be free, whichever comes first.
     Shared(Quota),
+}
+
+/// What a limiter's states depend on.
+#[derive(Debug)]
+pub(crate) struct Recipe<A> {
+    pub(crate) algorithm: A,
+    pub(crate) overflow: Overflow,
+}
+
+impl<A: Algorithm> Recipe<A> {
+    /// The limit that keys without a slot share.
+    pub(crate) fn shared(&self) -> Option<A> {
+        match self.overflow {
+            Overflow::Shared(quota) => Some(self.algorithm.with_quota(quota)),
+            Overflow::Deny | Overflow::Allow => None,
+        }
+    }
 }
 
 /// The [`Overflow`] policy, ready.
@@ -325,39 +344,38 @@ impl<A: Algorithm, K: ?Sized, C: Clock, S> fmt::Debug for Keyed<A, K, C, S> {
 /// Builds a [`Keyed`] limiter.
 #[derive(Debug)]
 pub struct KeyedBuilder<A, K: ?Sized, C = QuantaClock, S = RandomSipHash> {
-    algorithm: A,
-    clock: C,
-    keys: usize,
-    hasher: S,
-    overflow: Overflow,
+    pub(crate) recipe: Recipe<A>,
+    pub(crate) clock: C,
+    pub(crate) keys: usize,
+    pub(crate) hasher: S,
     key: PhantomData<fn(&K)>,
 }
 
 impl<A: Algorithm, K: ?Sized, C: Clock> KeyedBuilder<A, K, C> {
     pub(crate) fn new(algorithm: A, clock: C, keys: usize) -> Self {
-        let (hasher, overflow) = (RandomSipHash::new(), Overflow::default());
-        Self { algorithm, clock, keys, hasher, overflow, key: PhantomData }
+        let recipe = Recipe { algorithm, overflow: Overflow::default() };
+        Self { recipe, clock, keys, hasher: RandomSipHash::new(), key: PhantomData }
     }
 }
 
 impl<A: Algorithm, K: ?Sized, C: Clock, S: BuildHasher> KeyedBuilder<A, K, C, S> {
     /// Reads this clock instead.
     pub fn clock<D: Clock>(self, clock: D) -> KeyedBuilder<A, K, D, S> {
-        let Self { algorithm, keys, hasher, overflow, key, .. } = self;
-        KeyedBuilder { algorithm, clock, keys, hasher, overflow, key }
+        let Self { recipe, keys, hasher, key, .. } = self;
+        KeyedBuilder { recipe, clock, keys, hasher, key }
     }
 
     /// Hashes keys with this instead of [`RandomSipHash`].
     ///
     /// Keys with equal hashes share a limit: whoever can predict the hasher can aim at another's limit.
     pub fn with_hasher<T: BuildHasher>(self, hasher: T) -> KeyedBuilder<A, K, C, T> {
-        let Self { algorithm, clock, keys, overflow, key, .. } = self;
-        KeyedBuilder { algorithm, clock, keys, hasher, overflow, key }
+        let Self { recipe, clock, keys, key, .. } = self;
+        KeyedBuilder { recipe, clock, keys, hasher, key }
     }
 
     /// What becomes of requests whose key finds no slot; without this they are refused.
     pub fn overflow(mut self, overflow: Overflow) -> Self {
-        self.overflow = overflow;
+        self.recipe.overflow = overflow;
         self
     }
 
@@ -367,7 +385,7 @@ impl<A: Algorithm, K: ?Sized, C: Clock, S: BuildHasher> KeyedBuilder<A, K, C, S>
     ///
     /// Those of [`build`](Self::build), except that memory is not asked for.
     pub fn memory_bytes(&self) -> Result<u128, BuildError> {
-        let table = Table::bytes_for(&self.algorithm.keyed_policy(&self.clock)?, self.keys)?;
+        let table = Table::bytes_for(&self.recipe.algorithm.keyed_policy(&self.clock)?, self.keys)?;
         Ok(table + self.shared_policy()?.map_or(0, |policy| shared_bytes(&policy)))
     }
 
@@ -379,24 +397,31 @@ impl<A: Algorithm, K: ?Sized, C: Clock, S: BuildHasher> KeyedBuilder<A, K, C, S>
     /// numbered, and if the memory cannot be had.
     pub fn build(self) -> Result<Keyed<A, K, C, S>, BuildError> {
         // First: of several mistakes both tell the same.
+        self.memory_bytes()?;
+        let (policy, shared) = (self.recipe.algorithm.keyed_policy(&self.clock)?, self.shared_policy()?);
+        self.build_with(policy, shared)
+    }
+
+    /// The limiter, with these policies.
+    pub(crate) fn build_with(
+        self,
+        policy: A::Policy,
+        shared: Option<A::Policy>,
+    ) -> Result<Keyed<A, K, C, S>, BuildError> {
         let bytes = self.memory_bytes()?;
-        let shared = self.shared_policy()?;
-        let Self { algorithm, clock, keys, hasher, overflow, key } = self;
-        let table = Table::new(algorithm.keyed_policy(&clock)?, keys)?;
+        let Self { recipe, clock, keys, hasher, key } = self;
+        let table = Table::new(policy, keys)?;
         let overflow = match shared {
             Some(policy) => Spillway::Shared(Direct::new(policy, clock.now())?),
-            None if overflow == Overflow::Allow => Spillway::Allow,
+            None if recipe.overflow == Overflow::Allow => Spillway::Allow,
             None => Spillway::Deny,
         };
-        Ok(Keyed { table, overflow, clock, hasher, keys, bytes, key })
+        Ok(Keyed { table, overflow, clock, hasher, recipe, keys, bytes, key })
     }
 
     /// The policy of the limit that keys without a slot share.
     fn shared_policy(&self) -> Result<Option<A::Policy>, BuildError> {
-        match self.overflow {
-            Overflow::Shared(quota) => self.algorithm.with_quota(quota).policy(&self.clock).map(Some),
-            Overflow::Deny | Overflow::Allow => Ok(None),
-        }
+        self.recipe.shared().map(|shared| shared.policy(&self.clock)).transpose()
     }
 }
 

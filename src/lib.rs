@@ -17,6 +17,7 @@ mod reading;
 mod receipt;
 mod refund;
 mod reservation;
+mod snapshot;
 mod stats;
 mod sync;
 mod table;
@@ -36,6 +37,7 @@ pub use limiter::{AnyLimiter, Builder, Limiter};
 pub use partial::PartialGrant;
 pub use quota::Quota;
 pub use reservation::Reservation;
+pub use snapshot::{PortableHasher, RestoreError};
 pub use stats::KeyedStats;
 pub use text::{ParseError, ParseErrorKind};
 

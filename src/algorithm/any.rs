@@ -2,6 +2,7 @@
 
 use crate::algorithm::ask::Reserve;
 use crate::algorithm::policy::{Charged, Reset};
+use crate::algorithm::saved::{Damaged, Portable, Resumption};
 use crate::algorithm::state::{Retry, State};
 use crate::algorithm::word::Word;
 use crate::algorithm::{
@@ -116,6 +117,10 @@ impl Algorithm for AnyAlgorithm {
 
     fn keyed_policy<C: Clock>(&self, clock: &C) -> Result<AnyPolicy, BuildError> {
         on_each!(Self, self, one => one.keyed_policy(clock).map(AnyPolicy::from))
+    }
+
+    fn resumed_policy<C: Clock>(&self, clock: &C, at: &Resumption) -> Result<AnyPolicy, BuildError> {
+        on_each!(Self, self, one => one.resumed_policy(clock, at).map(AnyPolicy::from))
     }
 
     fn with_quota(&self, quota: Quota) -> Self {
@@ -252,5 +257,28 @@ impl Policy for AnyPolicy {
 
     fn seal(&self, state: State<'_>, now: u64) {
         on_each!(Self, self, one => one.seal(state, now));
+    }
+}
+
+impl Portable for AnyPolicy {
+    fn shift(&self) -> u64 {
+        on_each!(Self, self, one => one.shift())
+    }
+
+    fn save(&self, state: State<'_>, word: Word, saved: &mut Vec<u64>) -> Result<(), Retry> {
+        on_each!(Self, self, one => one.save(state, word, saved))
+    }
+
+    fn resume(
+        &self,
+        saved: &mut impl Iterator<Item = u64>,
+        at: &Resumption,
+        resumed: &mut Vec<u64>,
+    ) -> Result<bool, Damaged> {
+        on_each!(Self, self, one => one.resume(saved, at, resumed))
+    }
+
+    fn put(&self, state: State<'_>, resumed: &[u64]) -> u64 {
+        on_each!(Self, self, one => one.put(state, resumed))
     }
 }

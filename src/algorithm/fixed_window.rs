@@ -4,12 +4,14 @@
 //! and the count, so a change of windows is one exchange and no thread can add to a window that another one closed.
 //! A reading before the word's window counts as the start of that window: a late thread never reopens an old one.
 
+mod saved;
+
 use core::time::Duration;
 
 use crate::algorithm::state::{Retry, State};
 use crate::algorithm::window::{Window, Windows};
 use crate::algorithm::word::{TIME_MAX, Word};
-use crate::algorithm::{Algorithm, Answer, Charged, Intent, Policy, Refund, Reset};
+use crate::algorithm::{Algorithm, Answer, Charged, Intent, Policy, Refund, Reset, Resumption};
 use crate::clock::Clock;
 use crate::decision::{Decision, Outcome, View};
 use crate::error::BuildError;
@@ -70,6 +72,11 @@ impl Algorithm for FixedWindow {
         });
         let shift = u64::try_from(shift).unwrap_or(0);
         Ok(FixedWindowPolicy { windows: Windows::new(self.quota, shift)?, shift })
+    }
+
+    fn resumed_policy<C: Clock>(&self, clock: &C, at: &Resumption) -> Result<FixedWindowPolicy, BuildError> {
+        let policy = self.policy(clock)?;
+        Ok(if self.utc_offset.is_some() { policy } else { policy.continuing(at) })
     }
 
     fn with_quota(&self, quota: Quota) -> Self {

@@ -8,6 +8,7 @@ mod any;
 mod ask;
 mod fixed_window;
 mod policy;
+mod saved;
 mod sliding_counter;
 mod sliding_log;
 mod state;
@@ -26,6 +27,7 @@ pub use token_bucket::TokenBucket;
 pub(crate) use ask::{All, Ask, Penalty, Reserve, UpTo};
 pub(crate) use fixed_window::FixedWindowView;
 pub(crate) use policy::{Answer, Charged, Intent, Policy, Refund, Reset};
+pub(crate) use saved::{Damaged, Portable, Resumption};
 pub(crate) use sliding_counter::SlidingCounterView;
 pub(crate) use sliding_log::SlidingLogView;
 pub(crate) use state::{Retry, State};
@@ -45,10 +47,10 @@ pub(crate) const SLACK_NANOS: u64 = 5_000_000_000;
 ///
 /// Implemented by [`TokenBucket`], [`FixedWindow`], [`SlidingCounter`] and [`SlidingLog`], and by [`AnyAlgorithm`]; it
 /// cannot be implemented elsewhere.
-pub trait Algorithm: Clone + Debug + sealed::Sealed {
+pub trait Algorithm: Clone + Debug + Send + Sync + 'static + sealed::Sealed {
     /// The checked form of the configuration.
     #[doc(hidden)]
-    type Policy: Policy;
+    type Policy: Portable;
 
     /// Checks the configuration. The clock tells where its origin lies, for windows aligned to UTC.
     #[doc(hidden)]
@@ -58,6 +60,13 @@ pub trait Algorithm: Clone + Debug + sealed::Sealed {
     #[doc(hidden)]
     fn keyed_policy<C: Clock>(&self, clock: &C) -> Result<Self::Policy, BuildError> {
         self.policy(clock)
+    }
+
+    /// [`keyed_policy`](Self::keyed_policy) for states that were saved: where their time does not show on the wall clock,
+    /// it goes on.
+    #[doc(hidden)]
+    fn resumed_policy<C: Clock>(&self, clock: &C, _at: &Resumption) -> Result<Self::Policy, BuildError> {
+        self.keyed_policy(clock)
     }
 
     /// The same algorithm with another quota, and with nothing that goes with the old one.

@@ -18,10 +18,12 @@
 //! The estimate is the one published by Cloudflare ("How we built rate limiting capable of scaling to millions of
 //! domains", 2017), in integers: `floor(previous * (period - elapsed) / period) + current`.
 
+mod saved;
+
 use crate::algorithm::state::{Retry, State};
 use crate::algorithm::window::{Window, Windows};
 use crate::algorithm::word::{TIME_MAX, Word};
-use crate::algorithm::{Algorithm, Answer, Charged, Intent, Policy, Refund, Reset};
+use crate::algorithm::{Algorithm, Answer, Charged, Intent, Policy, Refund, Reset, Resumption};
 use crate::clock::Clock;
 use crate::decision::{Decision, Outcome, View};
 use crate::error::BuildError;
@@ -59,7 +61,15 @@ impl Algorithm for SlidingCounter {
     type Policy = SlidingCounterPolicy;
 
     fn policy<C: Clock>(&self, _clock: &C) -> Result<SlidingCounterPolicy, BuildError> {
-        Ok(SlidingCounterPolicy { windows: Windows::new(self.quota, 0)? })
+        Ok(SlidingCounterPolicy { windows: Windows::new(self.quota, 0)?, shift: 0 })
+    }
+
+    fn resumed_policy<C: Clock>(
+        &self,
+        clock: &C,
+        at: &Resumption,
+    ) -> Result<SlidingCounterPolicy, BuildError> {
+        Ok(self.policy(clock)?.continuing(at))
     }
 
     fn with_quota(&self, quota: Quota) -> Self {
@@ -70,6 +80,8 @@ impl Algorithm for SlidingCounter {
 #[derive(Debug, Clone, Copy)]
 pub struct SlidingCounterPolicy {
     windows: Windows,
+    /// Added to a reading, so that the windows of a restored limiter start where they did; below the period.
+    shift: u64,
 }
 
 /// The two windows as seen at a time.
@@ -93,9 +105,15 @@ enum Course {
 }
 
 impl SlidingCounterPolicy {
+    /// A reading in the time that windows are counted in: what the pure functions here call `now`.
+    #[inline]
+    fn shifted(&self, now: u64) -> u64 {
+        now.saturating_add(self.shift)
+    }
+
     /// The value of a state that is fresh as of `stamp`.
     fn fresh(&self, stamp: u64) -> u64 {
-        self.windows.pack(Window { index: self.windows.index(stamp), count: 0 })
+        self.windows.pack(Window { index: self.windows.index(self.shifted(stamp)), count: 0 })
     }
 
     #[inline]
@@ -227,7 +245,7 @@ impl Policy for SlidingCounterPolicy {
     }
 
     fn horizon(&self) -> u64 {
-        self.windows.end_of_time().min(TIME_MAX)
+        self.windows.end_of_time().saturating_sub(self.shift).min(TIME_MAX)
     }
 
     fn extra_words(&self) -> usize {
@@ -245,7 +263,7 @@ impl Policy for SlidingCounterPolicy {
     fn unknown(&self, now: u64, cost: u64) -> Answer<SlidingCounterView> {
         let outcome = if cost > self.windows.limit { Outcome::TooLarge } else { Outcome::Allowed };
         let pair = Pair { current: self.windows.unpack(self.fresh(now)), previous: 0 };
-        self.decide(outcome, pair, now, cost)
+        self.decide(outcome, pair, self.shifted(now), cost)
     }
 
     #[inline]
@@ -257,18 +275,18 @@ impl Policy for SlidingCounterPolicy {
         cost: u64,
         intent: Intent,
     ) -> Result<Answer<SlidingCounterView>, Retry> {
-        self.attempt_on(state, word, Self::recorded(state), now, cost, intent)
+        self.attempt_on(state, word, Self::recorded(state), self.shifted(now), cost, intent)
     }
 
     fn undone(&self, Charged { permits, word }: Charged, now: u64) -> (u64, Word) {
-        self.windows.undone(word.value(), now, permits)
+        self.windows.undone(word.value(), self.shifted(now), permits)
     }
 
     fn reset(&self, state: State<'_>, word: Word, now: u64) -> Result<Reset, Retry> {
         let prev = &state.extra[0];
         // ORDERING: Acquire pairs with the Release in `roll`.
         let previous = prev.load(Ordering::Acquire);
-        let (pair, _) = self.at(self.current(word), self.windows.unpack(previous), now);
+        let (pair, _) = self.at(self.current(word), self.windows.unpack(previous), self.shifted(now));
         state.exchange(word, Word::live(self.windows.pack(Window { count: 0, ..pair.current })))?;
         // The window before goes last: what is charged in between is charged after the reset, and is not forgotten. It
         // stays if another thread is first: a roller, whose record is newer, or one that was stopped and writes the old
@@ -291,30 +309,30 @@ impl Policy for SlidingCounterPolicy {
         cost: u64,
         intent: Intent,
     ) -> Result<Answer<SlidingCounterView>, Retry> {
-        let previous = Self::recorded(state);
+        let (previous, now) = (Self::recorded(state), self.shifted(now));
         let (pair, _) = self.at(self.current(word), self.windows.unpack(previous), now);
         let available = self.decide(Outcome::Allowed, pair, now, 0).view.remaining();
         self.attempt_on(state, word, previous, now, cost.min(available.max(1)), intent)
     }
 
     fn is_ahead(&self, _state: State<'_>, word: Word, now: u64) -> bool {
-        self.windows.is_ahead(self.current(word).index, now)
+        self.windows.is_ahead(self.current(word).index, self.shifted(now))
     }
 
     fn heal(&self, state: State<'_>, word: Word, now: u64) {
         if self.is_ahead(state, word, now) {
-            let _ = state.exchange(word, Word::live(self.windows.edge(now)));
+            let _ = state.exchange(word, Word::live(self.windows.edge(self.shifted(now))));
         }
     }
 
     #[inline]
     fn stale(&self, _state: State<'_>, word: Word, now: u64) -> Option<u64> {
         let index = self.current(word).index;
-        (self.windows.latest(index, now) > index + 1).then_some(now)
+        (self.windows.latest(index, self.shifted(now)) > index + 1).then_some(now)
     }
 
     fn stale_at(&self, _state: State<'_>, word: Word) -> Option<u64> {
-        self.windows.reading(self.windows.after(self.current(word).index, 2), 0)
+        self.windows.reading(self.windows.after(self.current(word).index, 2), self.shift)
     }
 
     fn prepare(&self, state: State<'_>, value: u64, newest: u64) -> u64 {
@@ -333,7 +351,7 @@ impl Refund for SlidingCounterPolicy {
     /// To the current window: what the one before it granted counts on. What is given back while its window closes may
     /// count on as well.
     fn refunded(&self, word: Word, now: u64, permits: u64) -> Option<(u64, Word)> {
-        self.windows.refunded(self.current(word), now, permits)
+        self.windows.refunded(self.current(word), self.shifted(now), permits)
     }
 }
 
@@ -342,6 +360,7 @@ impl Refund for SlidingCounterPolicy {
 pub struct SlidingCounterView {
     value: u64,
     previous: u64,
+    /// In the time that windows are counted in.
     now: u64,
     cost: u64,
     windows: Windows,

@@ -20,10 +20,11 @@
 
 mod born;
 mod ring;
+mod saved;
 
 use crate::algorithm::state::{Retry, State};
 use crate::algorithm::word::{TIME_MAX, Word};
-use crate::algorithm::{Algorithm, Answer, Intent, Policy, Reset, SLACK_NANOS};
+use crate::algorithm::{Algorithm, Answer, Intent, Policy, Reset, Resumption, SLACK_NANOS};
 use crate::clock::Clock;
 use crate::decision::{Decision, Outcome, View};
 use crate::error::BuildError;
@@ -73,7 +74,11 @@ impl Algorithm for SlidingLog {
     fn policy<C: Clock>(&self, _clock: &C) -> Result<SlidingLogPolicy, BuildError> {
         let (limit, period) = (self.quota.limit(), self.quota.period_nanos()?);
         let layout = Layout::new(limit)?;
-        Ok(SlidingLogPolicy { limit, period, layout, tell_remaining: self.tell_remaining })
+        Ok(SlidingLogPolicy { limit, period, layout, tell_remaining: self.tell_remaining, shift: 0 })
+    }
+
+    fn resumed_policy<C: Clock>(&self, clock: &C, at: &Resumption) -> Result<SlidingLogPolicy, BuildError> {
+        Ok(self.policy(clock)?.continuing(at))
     }
 
     fn with_quota(&self, quota: Quota) -> Self {
@@ -87,6 +92,8 @@ pub struct SlidingLogPolicy {
     period: u64,
     layout: Layout,
     tell_remaining: bool,
+    /// Added to a reading, so that a restored log can hold entries from before its clock's origin; at most the period.
+    shift: u64,
 }
 
 /// What an attempt reads of the log, valid while the head is unchanged.
@@ -117,6 +124,12 @@ fn is_ahead(time: u64, now: u64) -> bool {
 }
 
 impl SlidingLogPolicy {
+    /// A reading in the time that entries are dated in; time stands still at the last one that words tell.
+    #[inline]
+    fn shifted(&self, now: u64) -> u64 {
+        now.saturating_add(self.shift).min(TIME_MAX)
+    }
+
     /// Whether an entry of this time is in the window that ends at `now`.
     #[inline]
     fn counts(&self, entry: Option<u64>, now: u64) -> bool {
@@ -204,7 +217,7 @@ impl Policy for SlidingLogPolicy {
     }
 
     fn horizon(&self) -> u64 {
-        TIME_MAX
+        TIME_MAX - self.shift
     }
 
     fn extra_words(&self) -> usize {
@@ -222,7 +235,7 @@ impl Policy for SlidingLogPolicy {
 
     fn unknown(&self, now: u64, cost: u64) -> Answer<SlidingLogView> {
         let outcome = if cost > self.limit { Outcome::TooLarge } else { Outcome::Allowed };
-        let remaining = self.tell_remaining.then_some(self.limit);
+        let (remaining, now) = (self.tell_remaining.then_some(self.limit), self.shifted(now));
         self.decide(outcome, remaining, Details { now, free_at: 0, empty_at: 0 })
     }
 
@@ -239,7 +252,7 @@ impl Policy for SlidingLogPolicy {
             return Ok(self.unknown(now, cost));
         }
         let (ring, head) = (self.ring(state), self.layout.head(word.value()));
-        let reading = self.read(state, word)?;
+        let (reading, now) = (self.read(state, word)?, self.shifted(now));
         if intent.heals() && reading.is_ahead(now) {
             return Err(Retry::Ahead);
         }
@@ -294,6 +307,7 @@ impl Policy for SlidingLogPolicy {
 
     fn wipe(&self, state: State<'_>, word: Word, now: u64) -> u64 {
         let (born, head) = (Self::born(state), self.layout.head(word.value()));
+        let now = self.shifted(now);
         born.raise(now);
         self.ring(state).wipe(born.load());
         self.layout.dated(head, now)
@@ -305,17 +319,18 @@ impl Policy for SlidingLogPolicy {
         }
         let reading = self.read(state, word)?;
         let head = self.layout.head(word.value());
-        let available = self.departed(self.ring(state), head, 0, now.max(reading.recorded()));
+        let available = self.departed(self.ring(state), head, 0, self.shifted(now).max(reading.recorded()));
         state.confirm(word)?;
         Ok(available)
     }
 
     fn is_ahead(&self, state: State<'_>, word: Word, now: u64) -> bool {
-        self.limit > 0 && self.read(state, word).is_ok_and(|reading| reading.is_ahead(now))
+        self.limit > 0 && self.read(state, word).is_ok_and(|reading| reading.is_ahead(self.shifted(now)))
     }
 
     fn heal(&self, state: State<'_>, word: Word, now: u64) {
         let (ring, head) = (self.ring(state), self.layout.head(word.value()));
+        let now = self.shifted(now);
         let edge = now.saturating_add(SLACK_NANOS).min(TIME_MAX);
         let _ = self.read(state, word).and_then(|reading| {
             // An entry that came back (see `ring.rs`) may lie ahead of the newest.
@@ -330,7 +345,7 @@ impl Policy for SlidingLogPolicy {
     }
 
     fn stale(&self, state: State<'_>, word: Word, now: u64) -> Option<u64> {
-        let Reading { newest, .. } = self.read(state, word).ok()?;
+        let (Reading { newest, .. }, now) = (self.read(state, word).ok()?, self.shifted(now));
         let is_stale = !self.counts(newest, now) && Self::born(state).load().time() < now;
         is_stale.then(|| self.layout.dated(self.layout.head(word.value()), now))
     }
@@ -338,16 +353,17 @@ impl Policy for SlidingLogPolicy {
     fn stale_at(&self, state: State<'_>, word: Word) -> Option<u64> {
         let newest = self.ring(state).newest(self.layout.head(word.value()));
         let left = newest.map_or(0, |newest| newest.saturating_add(self.period));
-        Some(left.max(Self::born(state).load().time() + 1)).filter(|at| *at <= TIME_MAX)
+        let at = left.max(Self::born(state).load().time() + 1);
+        Some(at.saturating_sub(self.shift)).filter(|_| at <= TIME_MAX)
     }
 
     fn prepare(&self, state: State<'_>, value: u64, newest: u64) -> u64 {
-        Self::born(state).raise(newest);
+        Self::born(state).raise(self.shifted(newest));
         value
     }
 
     fn seal(&self, state: State<'_>, now: u64) {
-        Self::born(state).raise(now);
+        Self::born(state).raise(self.shifted(now));
     }
 }
 

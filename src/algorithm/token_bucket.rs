@@ -25,6 +25,8 @@
 //!
 //! `units(t)` is one widening multiplication; nothing on the way of a decision divides.
 
+mod saved;
+
 use core::time::Duration;
 
 use crate::algorithm::ask::Reserve;

@@ -34,6 +34,7 @@
 mod crowd;
 mod guard;
 mod insert;
+mod saved;
 mod shape;
 mod slot;
 mod take_back;
@@ -234,8 +235,7 @@ impl<P: Policy> Table<P> {
 
     /// The number of keys whose state is not stale at `now`. Reads every slot.
     pub(crate) fn live(&self, now: u64) -> usize {
-        let slots = (0..self.shape.lines()).flat_map(|line| self.slots_of(line));
-        slots
+        self.slots()
             .filter(|slot| {
                 let word = slot.state.load();
                 word.is_live() && self.policy.stale(slot.state, word, now).is_none()
@@ -263,6 +263,10 @@ impl<P: Policy> Table<P> {
     fn numbered(&self, number: usize) -> Slot<'_> {
         let line = number / shape::WAYS;
         self.slot(line, number - line * shape::WAYS)
+    }
+
+    fn slots(&self) -> impl Iterator<Item = Slot<'_>> {
+        (0..self.shape.lines()).flat_map(|line| self.slots_of(line))
     }
 
     fn slots_of(&self, line: usize) -> impl Iterator<Item = Slot<'_>> {

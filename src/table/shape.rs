@@ -48,7 +48,7 @@ impl Fingerprint {
     }
 
     #[inline]
-    pub(super) fn get(self) -> u64 {
+    pub(crate) fn get(self) -> u64 {
         self.0
     }
 

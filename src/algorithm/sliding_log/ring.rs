@@ -236,6 +236,17 @@ impl<'a> Ring<'a> {
         }
     }
 
+    /// The value of a head behind these entries, from the oldest, in a ring that nobody else sees: as if it were new and
+    /// each had been claimed.
+    pub(super) fn fill(&self, times: &[u64]) -> u64 {
+        for (place, slot) in self.slots.iter().enumerate() {
+            let entered = times.get(place).map_or(Slot(0), |time| Slot::new(*time, self.layout.parity(0)));
+            // ORDERING: Relaxed: the exchange that makes the state a key's publishes the store.
+            slot.store(entered.0, Ordering::Relaxed);
+        }
+        self.layout.pack(times.last().copied().unwrap_or(0), times.len() as u64)
+    }
+
     #[inline]
     fn is_open(&self, position: u64) -> bool {
         self.load(position).parity() != self.layout.parity(position)
