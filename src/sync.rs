@@ -13,6 +13,22 @@ pub(crate) use {loom::sync::atomic::Ordering, modelled::AtomicU64};
 /// Whether the crate is built for loom, where tables shrink so that all of their schedules can be explored.
 pub(crate) const MODELLED: bool = cfg!(all(loom, feature = "loom"));
 
+/// The number of this thread, in the order in which threads first asked: for choosing where to count, so the models have
+/// no part in it.
+#[inline]
+pub(crate) fn thread_number() -> usize {
+    use core::sync::atomic::AtomicUsize;
+    use std::thread_local;
+
+    static THREADS: AtomicUsize = AtomicUsize::new(0);
+    thread_local! {
+        // ORDERING: Relaxed: only that no two numbers are the same matters.
+        static NUMBER: usize = THREADS.fetch_add(1, Ordering::Relaxed);
+    }
+    // A thread that is ending has no number.
+    NUMBER.try_with(|number| *number).unwrap_or(0)
+}
+
 /// Memory for the words could not be allocated.
 #[derive(Debug)]
 pub(crate) struct OutOfMemory;

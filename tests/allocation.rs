@@ -6,9 +6,9 @@ mod each_algorithm;
 use std::time::Duration;
 
 use tollgate::{
-    Algorithm, AllOf, Builder, Clock, CoarseClock, Decision, FixedWindow, Instant, Keyed, LimitList, Limiter,
-    ManualClock, Outcome, Overflow, Patience, QuantaClock, Quota, Refundable, Revocable, SlidingCounter,
-    SlidingLog, StdClock, TokenBucket,
+    Algorithm, AllOf, Builder, Clock, CoarseClock, Counters, Decision, FixedWindow, Instant, Keyed,
+    LimitList, Limiter, ManualClock, MostRefused, Observed, Outcome, Overflow, Patience, QuantaClock, Quota,
+    Refundable, Revocable, SlidingCounter, SlidingLog, StdClock, TokenBucket,
 };
 
 use each_algorithm::for_each_algorithm;
@@ -274,4 +274,38 @@ fn several_limits_at_once_allocate_nothing() {
         }
     });
     assert!(keyed.stats().overflowed > 0);
+}
+
+#[test]
+fn looking_at_all_keys_allocates_nothing() {
+    fn test<A: Algorithm>(builder: &Builder<A, ManualClock>) {
+        let limiter = builder.clone().keyed::<u64>(KEYS).build().expect("the configuration is legal");
+        assert_allocates_nothing(|| {
+            for key in 0..50 {
+                look_at(limiter.check(&key));
+            }
+            assert_eq!(
+                limiter.live_keys(limiter.now()).filter(|key| key.remaining() == Some(LIMIT - 1)).count(),
+                50
+            );
+        });
+    }
+    for_each_algorithm!(QUOTA, ManualClock::new(), test());
+}
+
+#[test]
+fn hooks_of_this_crate_allocate_nothing() {
+    let limiter = TokenBucket::new(QUOTA).clock(ManualClock::new()).keyed::<u64>(KEYS);
+    let limiter = limiter.build().expect("the configuration is legal");
+    let limiter = Observed::new(limiter, (Counters::new(), MostRefused::new(10)));
+    let keys: Vec<u64> = (0..CROWD).collect();
+    let mut decisions = Vec::with_capacity(keys.len());
+    assert_allocates_nothing(|| {
+        for key in 0..CROWD {
+            look_at(limiter.check_n(&(key % 20), LIMIT));
+        }
+        limiter.check_many(&keys, &mut decisions);
+        std::hint::black_box(limiter.hook().0.counts());
+    });
+    assert!(limiter.hook().1.top().iter().all(|key| key.error > 0), "counters were taken over");
 }

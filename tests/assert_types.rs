@@ -7,9 +7,10 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 
 use tollgate::{
     AllOf, AnyAlgorithm, AnyKey, AnyKeyed, AnyLimiter, BuildError, Builder, Clock, CoarseClock,
-    CoarseClockError, CombinedDecision, Decision, Denied, DeniedKind, FixedWindow, Instant, KeyLimit, Keyed,
-    KeyedBuilder, KeyedStats, LimitList, Limiter, ManualClock, Outcome, Overflow, ParseError, ParseErrorKind,
-    PartialGrant, Patience, QuantaClock, Quota, RandomSipHash, Reservation, SlidingCounter, SlidingLog,
+    CoarseClockError, CombinedDecision, Counters, Decision, DecisionCounts, Denied, DeniedKind, FixedWindow,
+    Instant, KeyLimit, Keyed, KeyedBuilder, KeyedStats, LimitList, Limiter, LiveKey, ManualClock,
+    MostRefused, Observed, Outcome, Overflow, ParseError, ParseErrorKind, PartialGrant, Patience,
+    QuantaClock, Quota, RandomSipHash, RefusedKey, Reservation, RestoreError, SlidingCounter, SlidingLog,
     StdClock, TokenBucket,
 };
 
@@ -36,6 +37,8 @@ const _: () = {
     assert!(size_of::<CombinedDecision>() <= 72);
     assert!(size_of::<PartialGrant>() <= 72);
     assert!(size_of::<KeyedStats>() == 32);
+    assert!(size_of::<LiveKey>() <= 72);
+    assert!(size_of::<Observed<Limiter<TokenBucket>, ()>>() == size_of::<Limiter<TokenBucket>>());
     // What a keyed limiter takes beside its states, less the words that align them.
     assert!(size_of::<Keyed<TokenBucket, str>>() < 4096 - 64);
     assert!(size_of::<Keyed<FixedWindow, str>>() < 4096 - 64);
@@ -43,6 +46,8 @@ const _: () = {
     assert!(size_of::<Keyed<SlidingLog, str>>() < 4096 - 64);
 
     assert_value::<Decision>();
+    assert_value::<DecisionCounts>();
+    assert_value::<LiveKey>();
     assert_value::<Denied>();
     assert_value::<DeniedKind>();
     assert_value::<Instant>();
@@ -62,8 +67,13 @@ const _: () = {
     assert_error::<CoarseClockError>();
     assert_error::<Denied>();
     assert_error::<ParseError>();
+    assert_error::<RestoreError>();
 
     assert_shared::<AnyAlgorithm>();
+    assert_shared::<Counters>();
+    assert_shared::<MostRefused>();
+    assert_shared::<RefusedKey>();
+    assert_shared::<Observed<Keyed<TokenBucket, str>, (Counters, MostRefused)>>();
     assert_shared::<AnyLimiter>();
     assert_shared::<AnyKeyed<str>>();
     assert_shared::<TokenBucket>();

@@ -49,10 +49,11 @@ use crate::reading::Readings;
 use crate::stats::Stats;
 use guard::{Guard, GuardWord};
 use shape::{Probes, Shape};
-use slot::{Located, Slot};
+use slot::Located;
 use words::Words;
 
 pub(crate) use shape::Fingerprint;
+pub(crate) use slot::Slot;
 
 /// The states of all keys.
 #[derive(Debug)]
@@ -265,7 +266,7 @@ impl<P: Policy> Table<P> {
         self.slot(line, number - line * shape::WAYS)
     }
 
-    fn slots(&self) -> impl Iterator<Item = Slot<'_>> {
+    pub(crate) fn slots(&self) -> impl Iterator<Item = Slot<'_>> {
         (0..self.shape.lines()).flat_map(|line| self.slots_of(line))
     }
 

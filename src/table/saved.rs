@@ -57,7 +57,7 @@ impl<P: Portable> Table<P> {
     /// The word is loaded, then the fingerprint, then what else there is; then both are looked at again, the word first.
     /// So whoever's the word was at that look, the fingerprint was that key's. Lost, and tried again, only when another
     /// thread has succeeded.
-    pub(super) fn read_live<T>(
+    pub(crate) fn read_live<T>(
         &self,
         slot: Slot<'_>,
         now: u64,

@@ -48,11 +48,11 @@ impl<'t> Line<'t> {
 
 /// One slot of the table.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Slot<'t> {
+pub(crate) struct Slot<'t> {
     /// Its place in the table.
     pub(super) number: usize,
     fingerprint: &'t AtomicU64,
-    pub(super) state: State<'t>,
+    pub(crate) state: State<'t>,
 }
 
 /// The slot that is a key's, and the word that said so.
