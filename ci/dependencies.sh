@@ -14,7 +14,7 @@ fi
 # Crates for runtimes and servers depend on the core, never the other way round.
 for package in tollgate loom-tests; do
     if cargo tree --package "$package" --all-features --prefix none --format '{p}' \
-        | grep -E '^(tower|hyper|http|tokio|redis)[ -]'; then
+        | grep -E '^(tower|hyper|http|tokio|redis|metrics|tracing)[ -]'; then
         echo "$package depends on what belongs in crates/" >&2
         exit 1
     fi
