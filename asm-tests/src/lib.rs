@@ -194,6 +194,37 @@ pub mod debt {
     }
 }
 
+/// What is told of decisions, and looking at all keys.
+pub mod observed {
+    use super::{Decision, Instant, Keyed, Limiter};
+    use tollgate::{Counters, Observed, SlidingLog, TokenBucket};
+
+    #[inline(never)]
+    pub fn check(limiter: &Observed<Limiter<TokenBucket>, Counters>) -> Decision {
+        limiter.check()
+    }
+
+    #[inline(never)]
+    pub fn check_by_nobody(limiter: &Observed<Limiter<TokenBucket>, ()>) -> Decision {
+        limiter.check()
+    }
+
+    #[inline(never)]
+    pub fn keyed_check(limiter: &Observed<Keyed<TokenBucket, str>, Counters>, key: &str) -> Decision {
+        limiter.check(key)
+    }
+
+    #[inline(never)]
+    pub fn live_keys_of_buckets(limiter: &Keyed<TokenBucket, str>, now: Instant) -> usize {
+        limiter.live_keys(now).count()
+    }
+
+    #[inline(never)]
+    pub fn live_keys_of_logs(limiter: &Keyed<SlidingLog, str>, now: Instant) -> usize {
+        limiter.live_keys(now).count()
+    }
+}
+
 /// What a decision tells: of each algorithm, since only the value says whose it is.
 pub mod decision {
     use super::{Decision, Denied, Duration};

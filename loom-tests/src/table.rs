@@ -4,7 +4,9 @@ use core::hash::{BuildHasher, Hasher};
 use core::time::Duration;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tollgate::{Algorithm, Builder, Decision, Keyed, ManualClock, Outcome, Quota, TokenBucket};
+use tollgate::{
+    Algorithm, Builder, Decision, Keyed, ManualClock, Outcome, PortableHasher, Quota, TokenBucket,
+};
 
 use crate::at;
 
@@ -29,10 +31,23 @@ impl BuildHasher for Plain {
     }
 }
 
-impl Hasher for Plain {
-    fn write(&mut self, _bytes: &[u8]) {
-        unreachable!("keys are u64");
+impl PortableHasher for Plain {
+    fn key(&self) -> [u64; 2] {
+        [0; 2]
     }
+
+    fn with_key(_: [u64; 2]) -> Self {
+        Self::default()
+    }
+}
+
+impl Hasher for Plain {
+    /// Keys are `u64`; a text is only what a snapshot tries the hasher on.
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = bytes.len() as u64;
+    }
+
+    fn write_u8(&mut self, _: u8) {}
 
     fn write_u64(&mut self, key: u64) {
         self.0 = key;

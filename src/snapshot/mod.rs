@@ -98,7 +98,7 @@ impl<A: Algorithm + Into<AnyAlgorithm>, K: ?Sized, C: Clock, S: PortableHasher> 
     /// given back since. `from` is read to its end.
     ///
     /// The algorithm and its quota must be those of the snapshot's limiter, and so must the quota of
-    /// [`Overflow::Shared`], if both have one. The number of keys, the clock and the rest of the overflow policy may be
+    /// [`Overflow::Shared`](crate::Overflow::Shared), if both have one. The number of keys, the clock and the rest of the overflow policy may be
     /// others. The hasher takes over the snapshot's key.
     ///
     /// The same kinds of key must be asked for. A type whose `Hash` has changed since (by a field, or by a compiler that
