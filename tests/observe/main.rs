@@ -7,6 +7,8 @@ mod most_refused;
 
 use tollgate::{Keyed, ManualClock, Quota, RandomSipHash, TokenBucket};
 
+#[path = "../support/pace.rs"]
+mod pace;
 #[path = "../support/race.rs"]
 #[expect(dead_code, reason = "nothing is hammered here")]
 mod race;

@@ -1,42 +1,27 @@
 //! Snapshots that are taken while other threads charge.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread::yield_now;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use tollgate::{
     AnyAlgorithm, AnyKeyed, FixedWindow, ManualClock, Quota, SlidingCounter, SlidingLog, TokenBucket,
 };
 
+use crate::pace::Pace;
 use crate::race::race;
 use crate::{SECOND, builder, clock, saved};
 
 const KEYS: u64 = 40;
 const LIMIT: u64 = 1000;
-/// At least so many calls come between one snapshot and the next.
-const PACE: u64 = 500;
-
-/// Waits until others have made so many calls, or are over; whether they are not.
-fn wait_for(calls: &AtomicU64, until: u64, is_over: &AtomicBool) -> bool {
-    while calls.load(Ordering::SeqCst) < until {
-        if is_over.load(Ordering::SeqCst) {
-            return false;
-        }
-        yield_now();
-    }
-    true
-}
-
 /// Counts that the chargers keep of each key: begun before a charge, and done after it.
 struct Counts {
     begun: Vec<AtomicU64>,
     done: Vec<AtomicU64>,
-    calls: AtomicU64,
 }
 
 impl Counts {
     fn new() -> Self {
         let zeros = || (0..KEYS).map(|_| AtomicU64::new(0)).collect();
-        Self { begun: zeros(), done: zeros(), calls: AtomicU64::new(0) }
+        Self { begun: zeros(), done: zeros() }
     }
 
     fn of(counts: &[AtomicU64]) -> Vec<u64> {
@@ -44,14 +29,10 @@ impl Counts {
     }
 }
 
-fn charge_until_spent(limiter: &AnyKeyed<u64, ManualClock>, counts: &Counts, thread: usize) {
+fn charge_until_spent(limiter: &AnyKeyed<u64, ManualClock>, counts: &Counts, pace: &Pace, thread: usize) {
     for round in 0..LIMIT * KEYS {
         let key = (round + thread as u64 * 13) % KEYS;
-        counts.calls.fetch_add(1, Ordering::SeqCst);
-        if round % 50 == 0 {
-            // Let snapshots be taken meanwhile, on however few cores.
-            yield_now();
-        }
+        pace.call();
         let at = usize::try_from(key).expect("a small number");
         counts.begun[at].fetch_add(1, Ordering::SeqCst);
         if !limiter.check(&key).is_allowed() {
@@ -73,18 +54,15 @@ fn each_key_is_saved_as_it_was_at_some_moment_of_the_snapshot() {
     ] {
         let time = clock(0, SECOND);
         let limiter = builder(algorithm.clone(), &time).build().expect("a limiter");
-        let (counts, is_over) = (Counts::new(), AtomicBool::new(false));
+        let (counts, pace) = (Counts::new(), Pace::default());
         let taken = race(3, |thread| {
-            if thread > 0 {
-                charge_until_spent(&limiter, &counts, thread);
-                is_over.store(true, Ordering::SeqCst);
-                return Vec::new();
+            if thread == 0 {
+                return pace
+                    .collect(|| (Counts::of(&counts.done), saved(&limiter), Counts::of(&counts.begun)));
             }
-            let mut taken = Vec::new();
-            while wait_for(&counts.calls, PACE * taken.len() as u64, &is_over) {
-                taken.push((Counts::of(&counts.done), saved(&limiter), Counts::of(&counts.begun)));
-            }
-            taken
+            charge_until_spent(&limiter, &counts, &pace, thread);
+            pace.end();
+            Vec::new()
         });
         let mut during = 0;
         for (least, file, most) in &taken[0] {
@@ -111,37 +89,33 @@ fn keys_whose_slots_change_hands_are_not_mixed_up() {
         FixedWindow::new(Quota::new(64, core::time::Duration::from_micros(50))).into();
     let time = clock(0, 0);
     let limiter = builder(algorithm.clone(), &time).build().expect("a limiter");
-    let (calls, is_over) = (AtomicU64::new(0), AtomicBool::new(false));
-    let owned = race(3, |thread| {
-        if thread > 0 {
-            for round in 0..100_000_u64 {
-                let key = (round * 7 + thread as u64) % 400;
-                let _ = limiter.check_n(&key, key % 32 + 33);
-                calls.fetch_add(1, Ordering::SeqCst);
-                if round % 64 == 0 {
-                    yield_now();
-                    time.advance(core::time::Duration::from_micros(10));
-                }
-            }
-            is_over.store(true, Ordering::SeqCst);
-            return 0_u64;
+    let pace = Pace::default();
+    let taken = race(3, |thread| {
+        if thread == 0 {
+            return pace.collect(|| saved(&limiter));
         }
-        let mut owned = 0;
-        let mut until = 0;
-        while wait_for(&calls, until, &is_over) {
-            until = calls.load(Ordering::SeqCst) + PACE;
-            let file = saved(&limiter);
-            // No time passes for what is restored, wherever the clock has gone.
-            let larger = algorithm.clone().clock(clock(0, 0)).keyed::<u64>(1000);
-            let restored = larger.restore(&mut file.as_slice()).expect("a snapshot that fits");
-            for key in 0..400 {
-                let used = 64 - restored.peek(&key, 0).remaining().expect("told");
-                assert!(used == 0 || used == key % 32 + 33, "key {key} has used {used}");
-                owned += u64::from(used > 0);
+        for round in 0..50_000_u64 {
+            pace.call();
+            let key = (round * 7 + thread as u64) % 400;
+            let _ = limiter.check_n(&key, key % 32 + 33);
+            if round % 64 == 0 {
+                time.advance(core::time::Duration::from_micros(10));
             }
         }
-        owned
+        pace.end();
+        Vec::new()
     });
-    assert!(owned[0] > 0, "no snapshot had a key in it");
+    let mut owned = 0;
+    for file in &taken[0] {
+        // No time passes for what is restored, wherever the clock has gone.
+        let larger = algorithm.clone().clock(clock(0, 0)).keyed::<u64>(1000);
+        let restored = larger.restore(&mut file.as_slice()).expect("a snapshot that fits");
+        for key in 0..400 {
+            let used = 64 - restored.peek(&key, 0).remaining().expect("told");
+            assert!(used == 0 || used == key % 32 + 33, "key {key} has used {used}");
+            owned += u64::from(used > 0);
+        }
+    }
+    assert!(owned > 0, "no snapshot had a key in it");
     assert!(limiter.stats().recycled > 0);
 }

@@ -11,6 +11,8 @@ use tollgate::{Algorithm, AnyAlgorithm, Instant, Keyed, KeyedBuilder, ManualCloc
 
 #[path = "../support/cases.rs"]
 mod cases;
+#[path = "../support/pace.rs"]
+mod pace;
 #[path = "../support/race.rs"]
 #[expect(dead_code, reason = "nothing is hammered here")]
 mod race;
