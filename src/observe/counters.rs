@@ -6,10 +6,10 @@ use crossbeam_utils::CachePadded;
 
 use crate::decision::{Decision, Outcome};
 use crate::observe::Hook;
-use crate::sync::{AtomicU64, MODELLED, Ordering, thread_number};
+use crate::sync::{AtomicU64, Ordering, thread_number};
 
 /// Threads up to this number count each in a shard of its own; more share them.
-const SHARDS: usize = if MODELLED { 1 } else { 16 };
+const SHARDS: usize = 16;
 
 /// What some of the threads have counted: all on one line, since most decisions touch one.
 #[derive(Debug, Default)]
