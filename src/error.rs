@@ -120,3 +120,68 @@ impl fmt::Display for BuildError {
 }
 
 impl core::error::Error for BuildError {}
+
+/// Why a quota cannot be changed. Nothing has changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SetQuotaError {
+    /// Another thread is changing the quota, or it was changed four times within the last 10 s: try again later.
+    Busy,
+    /// The new quota cannot be represented.
+    Build(BuildError),
+    /// The new limit is higher than what the limiter was built for.
+    LimitTooLarge {
+        /// The limit asked for, in permits.
+        limit: u64,
+        /// The highest that the limiter was built for, in permits.
+        max: u64,
+    },
+    /// A sliding counter keeps its period.
+    PeriodFixed {
+        /// The period in ns.
+        period_nanos: u64,
+    },
+    /// A token bucket keeps its `max_wait`.
+    MaxWaitFixed {
+        /// The longest wait that a reservation may ask for, in ns.
+        max_wait_nanos: u64,
+    },
+    /// A limiter whose algorithm was chosen at run time keeps it.
+    AlgorithmFixed,
+}
+
+impl fmt::Display for SetQuotaError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Busy => {
+                f.write_str("the quota is being changed, or was four times in the last 10 s; try again later")
+            }
+            Self::Build(error) => error.fmt(f),
+            Self::LimitTooLarge { limit, max } => {
+                write!(
+                    f,
+                    "the limit {limit} is higher than the {max} that the limiter was built for; raise `max_limit`"
+                )
+            }
+            Self::PeriodFixed { period_nanos } => {
+                write!(f, "a sliding counter keeps its period of {period_nanos} ns; build another limiter")
+            }
+            Self::MaxWaitFixed { max_wait_nanos } => {
+                write!(
+                    f,
+                    "a token bucket keeps its longest wait of {max_wait_nanos} ns; build another limiter"
+                )
+            }
+            Self::AlgorithmFixed => f.write_str("a limiter keeps its algorithm; build another limiter"),
+        }
+    }
+}
+
+impl core::error::Error for SetQuotaError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::Build(error) => Some(error),
+            _ => None,
+        }
+    }
+}

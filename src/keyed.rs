@@ -241,8 +241,10 @@ impl<A: Algorithm, K: ?Sized, C: Clock, S: BuildHasher> Keyed<A, K, C, S> {
         mut readings: Readings<'_, C>,
         cost: u64,
     ) -> (Decision, Option<Receipt>) {
-        if cost == 0 || cost > self.table.policy().limit() {
-            return (self.look(fingerprint, readings, cost, Intent::Peek), None);
+        if (cost == 0 || cost > self.table.policy().limit())
+            && let Some(decision) = self.without_charge(fingerprint, &readings, cost)
+        {
+            return (decision, None);
         }
         let (decision, is_shared, charged) = match self.table.charge(fingerprint, &mut readings, All(cost)) {
             Ok(answer) => (A::Policy::decision(answer), false, answer.charged),
@@ -252,6 +254,19 @@ impl<A: Algorithm, K: ?Sized, C: Clock, S: BuildHasher> Keyed<A, K, C, S> {
             }
         };
         (decision, charged.map(|charged| Receipt { fingerprint, is_shared, charged }))
+    }
+
+    /// The decision on a cost that is 0 or above the limit; `None` if the limit has been raised since.
+    #[cold]
+    #[inline(never)]
+    fn without_charge(
+        &self,
+        fingerprint: Fingerprint,
+        readings: &Readings<'_, C>,
+        cost: u64,
+    ) -> Option<Decision> {
+        let decision = self.look(fingerprint, readings.clone(), cost, Intent::Peek);
+        (cost == 0 || !decision.is_allowed()).then_some(decision)
     }
 
     /// The decision without a charge.

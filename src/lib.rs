@@ -18,6 +18,7 @@ mod reading;
 mod receipt;
 mod refund;
 mod reservation;
+mod set_quota;
 mod snapshot;
 mod stats;
 mod sync;
@@ -26,12 +27,13 @@ mod text;
 
 pub use acquire::{Patience, Timer};
 pub use algorithm::{
-    Algorithm, AnyAlgorithm, FixedWindow, Refundable, SlidingCounter, SlidingLog, TokenBucket,
+    Adjustable, Adjusts, Algorithm, AnyAlgorithm, FixedWindow, Refundable, Reservable, Savable,
+    SlidingCounter, SlidingLog, TokenBucket,
 };
 pub use all_of::{AllOf, CombinedDecision, Costing, KeyLimit, Limit, LimitList, Limits, Revocable};
 pub use clock::{Clock, CoarseClock, CoarseClockError, Instant, ManualClock, QuantaClock, StdClock};
 pub use decision::{Decision, Denied, DeniedKind, Outcome};
-pub use error::BuildError;
+pub use error::{BuildError, SetQuotaError};
 pub use hash::{AnyKey, ByBorrow, ByHash, KeyOf, RandomSipHash};
 pub use keyed::{AnyKeyed, Keyed, KeyedBuilder, Overflow};
 pub use limiter::{AnyLimiter, Builder, Limiter};

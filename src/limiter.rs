@@ -2,7 +2,10 @@
 
 use core::fmt;
 
-use crate::algorithm::{Algorithm, All, AnyAlgorithm, Intent, Policy};
+use crate::algorithm::{
+    Adjustable, Adjusts, Algorithm, All, AnyAlgorithm, FixedWindow, Intent, Policy, SlidingCounter,
+    SlidingLog, TokenBucket,
+};
 use crate::clock::{Clock, Instant, QuantaClock};
 use crate::decision::Decision;
 use crate::direct::Direct;
@@ -155,8 +158,8 @@ impl<A: Algorithm, C: Clock> Builder<A, C> {
 
 /// The first steps from an algorithm to its limiters, the same for all four.
 macro_rules! entrance {
-    ($algorithm:ident) => {
-        impl crate::$algorithm {
+    ($algorithm:ty $(, for $inner:ident)?) => {
+        impl $(<$inner: Adjusts>)? $algorithm {
             /// Reads this clock instead of [`QuantaClock`].
             pub fn clock<C: Clock>(self, clock: C) -> Builder<Self, C> {
                 Builder::new(self, clock)
@@ -188,8 +191,27 @@ macro_rules! entrance {
 /// A limiter whose algorithm is chosen at run time.
 pub type AnyLimiter<C = QuantaClock> = Limiter<AnyAlgorithm, C>;
 
+/// The step from an algorithm to one whose quota can be changed.
+macro_rules! adjustable {
+    ($algorithm:ty) => {
+        impl $algorithm {
+            /// Lets the quota be changed while the limiter is in use: see [`Limiter::set_quota`].
+            pub const fn adjustable(self) -> Adjustable<Self> {
+                Adjustable::new(self)
+            }
+        }
+    };
+}
+
 entrance!(AnyAlgorithm);
 entrance!(TokenBucket);
 entrance!(FixedWindow);
 entrance!(SlidingCounter);
 entrance!(SlidingLog);
+entrance!(Adjustable<A>, for A);
+
+adjustable!(AnyAlgorithm);
+adjustable!(TokenBucket);
+adjustable!(FixedWindow);
+adjustable!(SlidingCounter);
+adjustable!(SlidingLog);

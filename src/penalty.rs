@@ -2,7 +2,7 @@
 
 use core::hash::BuildHasher;
 
-use crate::algorithm::{Penalty, Policy, TokenBucket};
+use crate::algorithm::{Penalty, Policy, Reservable};
 use crate::clock::{Clock, Instant};
 use crate::hash::KeyOf;
 use crate::keyed::Keyed;
@@ -10,7 +10,7 @@ use crate::limiter::Limiter;
 use crate::reading::Readings;
 use crate::table::Fingerprint;
 
-impl<C: Clock> Limiter<TokenBucket, C> {
+impl<A: Reservable, C: Clock> Limiter<A, C> {
     /// Takes `n` permits away, whether they are there or not: the bucket goes into debt, as deep as its
     /// [`max_wait`](TokenBucket::max_wait) at most (zero, unless that was called: then no more is taken than there is).
     /// Returns how many were taken, in whole permits.
@@ -43,7 +43,7 @@ impl<C: Clock> Limiter<TokenBucket, C> {
     }
 }
 
-impl<K: ?Sized, C: Clock, S: BuildHasher> Keyed<TokenBucket, K, C, S> {
+impl<A: Reservable, K: ?Sized, C: Clock, S: BuildHasher> Keyed<A, K, C, S> {
     /// Takes `n` permits away from the key: see [`Limiter::penalize`]. A key for which there is no slot pays from the
     /// shared limit, if its [`Overflow`](crate::Overflow) policy has one.
     pub fn penalize<Q: KeyOf<K, R> + ?Sized, R>(&self, key: &Q, n: u64) -> u64 {

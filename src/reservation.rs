@@ -5,7 +5,7 @@ use core::hash::BuildHasher;
 use core::time::Duration;
 
 use crate::acquire::Timer;
-use crate::algorithm::{Algorithm, Answer, Intent, Policy, Reserve, TokenBucket};
+use crate::algorithm::{Algorithm, Answer, Intent, Policy, Reservable, Reserve};
 use crate::clock::{Clock, Instant};
 use crate::decision::Denied;
 use crate::hash::KeyOf;
@@ -104,7 +104,7 @@ impl fmt::Debug for Reservation<'_> {
     }
 }
 
-impl<C: Clock> Limiter<TokenBucket, C> {
+impl<A: Reservable, C: Clock> Limiter<A, C> {
     /// Asks for `n` permits now or later, after a wait of at most `max_wait`, and no longer than the bucket's own
     /// [`max_wait`](TokenBucket::max_wait). They are charged at once: first come, first served, without a queue, in O(1).
     ///
@@ -162,7 +162,7 @@ impl<A: Algorithm, C: Clock> Limiter<A, C> {
     }
 }
 
-impl<K: ?Sized, C: Clock, S: BuildHasher + Sync> Keyed<TokenBucket, K, C, S> {
+impl<A: Reservable, K: ?Sized, C: Clock, S: BuildHasher + Sync> Keyed<A, K, C, S> {
     /// Asks for `n` permits for the key, now or later: see [`Limiter::reserve`]. Until they are due, no other key takes
     /// the key's slot.
     ///

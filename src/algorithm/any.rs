@@ -3,7 +3,7 @@
 use crate::algorithm::ask::Reserve;
 use crate::algorithm::policy::{Charged, Reset};
 use crate::algorithm::saved::{Damaged, Portable, Resumption};
-use crate::algorithm::state::{Retry, State};
+use crate::algorithm::state::{Lens, Retry, State};
 use crate::algorithm::word::Word;
 use crate::algorithm::{
     Algorithm, Answer, FixedWindow, Intent, Policy, SlidingCounter, SlidingLog, TokenBucket,
@@ -86,6 +86,9 @@ impl AnyAlgorithm {
         on_each!(Self, self, one => one.quota)
     }
 }
+
+// After the macro that it uses.
+mod adjust;
 
 macro_rules! variant {
     ($algorithm:ident) => {
@@ -179,7 +182,7 @@ impl Policy for AnyPolicy {
     #[inline]
     fn attempt(
         &self,
-        state: State<'_>,
+        state: State<'_, impl Lens>,
         word: Word,
         now: u64,
         cost: u64,
@@ -190,7 +193,7 @@ impl Policy for AnyPolicy {
 
     fn reserve(
         &self,
-        state: State<'_>,
+        state: State<'_, impl Lens>,
         word: Word,
         now: u64,
         ask: Reserve,
@@ -211,22 +214,22 @@ impl Policy for AnyPolicy {
         on_each!(Self, self, one => one.undone(charged, now))
     }
 
-    fn reset(&self, state: State<'_>, word: Word, now: u64) -> Result<Reset, Retry> {
+    fn reset(&self, state: State<'_, impl Lens>, word: Word, now: u64) -> Result<Reset, Retry> {
         on_each!(Self, self, one => one.reset(state, word, now))
     }
 
-    fn wipe(&self, state: State<'_>, word: Word, now: u64) -> u64 {
+    fn wipe(&self, state: State<'_, impl Lens>, word: Word, now: u64) -> u64 {
         on_each!(Self, self, one => one.wipe(state, word, now))
     }
 
-    fn available(&self, state: State<'_>, word: Word, now: u64) -> Result<u64, Retry> {
+    fn available(&self, state: State<'_, impl Lens>, word: Word, now: u64) -> Result<u64, Retry> {
         on_each!(Self, self, one => one.available(state, word, now))
     }
 
     /// As each of them does it: a counter's own way is the only right one for it.
     fn attempt_up_to(
         &self,
-        state: State<'_>,
+        state: State<'_, impl Lens>,
         word: Word,
         now: u64,
         cost: u64,
@@ -235,27 +238,27 @@ impl Policy for AnyPolicy {
         on_each!(Self, self, one => Ok(decided(one, one.attempt_up_to(state, word, now, cost, intent)?)))
     }
 
-    fn is_ahead(&self, state: State<'_>, word: Word, now: u64) -> bool {
+    fn is_ahead(&self, state: State<'_, impl Lens>, word: Word, now: u64) -> bool {
         on_each!(Self, self, one => one.is_ahead(state, word, now))
     }
 
-    fn heal(&self, state: State<'_>, word: Word, now: u64) {
+    fn heal(&self, state: State<'_, impl Lens>, word: Word, now: u64) {
         on_each!(Self, self, one => one.heal(state, word, now));
     }
 
-    fn stale(&self, state: State<'_>, word: Word, now: u64) -> Option<u64> {
+    fn stale(&self, state: State<'_, impl Lens>, word: Word, now: u64) -> Option<u64> {
         on_each!(Self, self, one => one.stale(state, word, now))
     }
 
-    fn stale_at(&self, state: State<'_>, word: Word) -> Option<u64> {
+    fn stale_at(&self, state: State<'_, impl Lens>, word: Word) -> Option<u64> {
         on_each!(Self, self, one => one.stale_at(state, word))
     }
 
-    fn prepare(&self, state: State<'_>, value: u64, newest: u64) -> u64 {
+    fn prepare(&self, state: State<'_, impl Lens>, value: u64, newest: u64) -> u64 {
         on_each!(Self, self, one => one.prepare(state, value, newest))
     }
 
-    fn seal(&self, state: State<'_>, now: u64) {
+    fn seal(&self, state: State<'_, impl Lens>, now: u64) {
         on_each!(Self, self, one => one.seal(state, now));
     }
 }

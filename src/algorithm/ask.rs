@@ -1,8 +1,7 @@
 //! What calls ask of a state, as one attempt each: the loops around them are those of the limiters.
 
-use crate::algorithm::policy::{Answer, Intent, Policy};
+use crate::algorithm::policy::{Answer, Intent, Owe, Policy};
 use crate::algorithm::state::{Retry, State};
-use crate::algorithm::token_bucket::TokenBucketPolicy;
 use crate::algorithm::word::Word;
 
 /// One attempt at what a call asks for, on a `word` that was just loaded from the state.
@@ -77,15 +76,15 @@ impl<P: Policy> Ask<P> for Reserve {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Penalty(pub(crate) u64);
 
-impl Ask<TokenBucketPolicy> for Penalty {
+impl<P: Owe> Ask<P> for Penalty {
     fn attempt(
         self,
-        policy: &TokenBucketPolicy,
+        policy: &P,
         state: State<'_>,
         word: Word,
         now: u64,
         intent: Intent,
-    ) -> Result<Answer<<TokenBucketPolicy as Policy>::View>, Retry> {
+    ) -> Result<Answer<P::View>, Retry> {
         policy.penalize(state, word, now, self.0, intent)
     }
 }

@@ -4,11 +4,12 @@
 //! and the count, so a change of windows is one exchange and no thread can add to a window that another one closed.
 //! A reading before the word's window counts as the start of that window: a late thread never reopens an old one.
 
+mod adjust;
 mod saved;
 
 use core::time::Duration;
 
-use crate::algorithm::state::{Retry, State};
+use crate::algorithm::state::{Lens, Retry, State};
 use crate::algorithm::window::{Window, Windows};
 use crate::algorithm::word::{TIME_MAX, Word};
 use crate::algorithm::{Algorithm, Answer, Charged, Intent, Policy, Refund, Reset, Resumption};
@@ -63,15 +64,7 @@ impl Algorithm for FixedWindow {
     type Policy = FixedWindowPolicy;
 
     fn policy<C: Clock>(&self, clock: &C) -> Result<FixedWindowPolicy, BuildError> {
-        let period = self.quota.period_nanos()?;
-        let shift = self.utc_offset.map_or(0, |offset| {
-            // Whole periods do not matter, and adding one keeps the difference positive.
-            let period = u128::from(period);
-            let origin = clock.origin_since_unix_epoch().as_nanos() % period;
-            (origin + period - offset.as_nanos() % period) % period
-        });
-        let shift = u64::try_from(shift).unwrap_or(0);
-        Ok(FixedWindowPolicy { windows: Windows::new(self.quota, shift)?, shift })
+        self.sized(clock, self.quota.limit())
     }
 
     fn resumed_policy<C: Clock>(&self, clock: &C, at: &Resumption) -> Result<FixedWindowPolicy, BuildError> {
@@ -81,6 +74,21 @@ impl Algorithm for FixedWindow {
 
     fn with_quota(&self, quota: Quota) -> Self {
         Self { quota, ..*self }
+    }
+}
+
+impl FixedWindow {
+    /// The policy with room for counts up to `limit_max`.
+    fn sized<C: Clock>(&self, clock: &C, limit_max: u64) -> Result<FixedWindowPolicy, BuildError> {
+        let period = self.quota.period_nanos()?;
+        let shift = self.utc_offset.map_or(0, |offset| {
+            // Whole periods do not matter, and adding one keeps the difference positive.
+            let period = u128::from(period);
+            let origin = clock.origin_since_unix_epoch().as_nanos() % period;
+            (origin + period - offset.as_nanos() % period) % period
+        });
+        let shift = u64::try_from(shift).unwrap_or(0);
+        Ok(FixedWindowPolicy { windows: Windows::new(self.quota, limit_max, shift)?, shift })
     }
 }
 
@@ -159,7 +167,7 @@ impl Policy for FixedWindowPolicy {
     #[inline]
     fn attempt(
         &self,
-        state: State<'_>,
+        state: State<'_, impl Lens>,
         word: Word,
         now: u64,
         cost: u64,
@@ -173,7 +181,7 @@ impl Policy for FixedWindowPolicy {
         if cost > self.windows.limit {
             return Ok(self.decide(Outcome::TooLarge, window, now));
         }
-        if cost > self.windows.limit - window.count {
+        if cost > self.windows.left(window) {
             return Ok(self.decide(Outcome::Denied, window, now));
         }
         if !intent.charges() {
@@ -189,37 +197,37 @@ impl Policy for FixedWindowPolicy {
         self.windows.undone(word.value(), self.shifted(now), permits)
     }
 
-    fn reset(&self, state: State<'_>, word: Word, now: u64) -> Result<Reset, Retry> {
+    fn reset(&self, state: State<'_, impl Lens>, word: Word, now: u64) -> Result<Reset, Retry> {
         state.exchange(word, Word::live(self.windows.fresh(self.window(word), self.shifted(now))))?;
         Ok(Reset::Done)
     }
 
-    fn available(&self, _state: State<'_>, word: Word, now: u64) -> Result<u64, Retry> {
-        Ok(self.windows.limit - self.at(self.window(word), self.shifted(now)).count)
+    fn available(&self, _state: State<'_, impl Lens>, word: Word, now: u64) -> Result<u64, Retry> {
+        Ok(self.windows.left(self.at(self.window(word), self.shifted(now))))
     }
 
-    fn is_ahead(&self, _state: State<'_>, word: Word, now: u64) -> bool {
+    fn is_ahead(&self, _state: State<'_, impl Lens>, word: Word, now: u64) -> bool {
         self.windows.is_ahead(self.window(word).index, self.shifted(now))
     }
 
-    fn heal(&self, state: State<'_>, word: Word, now: u64) {
+    fn heal(&self, state: State<'_, impl Lens>, word: Word, now: u64) {
         if self.is_ahead(state, word, now) {
             let _ = state.exchange(word, Word::live(self.windows.edge(self.shifted(now))));
         }
     }
 
     #[inline]
-    fn stale(&self, _state: State<'_>, word: Word, now: u64) -> Option<u64> {
+    fn stale(&self, _state: State<'_, impl Lens>, word: Word, now: u64) -> Option<u64> {
         let index = self.window(word).index;
         (self.windows.latest(index, self.shifted(now)) > index).then_some(now)
     }
 
-    fn stale_at(&self, _state: State<'_>, word: Word) -> Option<u64> {
+    fn stale_at(&self, _state: State<'_, impl Lens>, word: Word) -> Option<u64> {
         self.windows.reading(self.windows.after(self.window(word).index, 1), self.shift)
     }
 
     #[inline]
-    fn prepare(&self, _state: State<'_>, value: u64, newest: u64) -> u64 {
+    fn prepare(&self, _state: State<'_, impl Lens>, value: u64, newest: u64) -> u64 {
         value.max(newest)
     }
 }
@@ -246,7 +254,7 @@ impl FixedWindowView {
     }
 
     pub(crate) fn remaining(&self) -> u64 {
-        self.windows.limit - self.window.count
+        self.windows.left(self.window)
     }
 
     /// Until the window ends: whatever was refused fits into the next one.
@@ -256,7 +264,7 @@ impl FixedWindowView {
     }
 
     pub(crate) fn reset_after(&self) -> Option<u64> {
-        if self.window.count == 0 { Some(0) } else { self.retry_after() }
+        if self.remaining() == self.limit() { Some(0) } else { self.retry_after() }
     }
 }
 

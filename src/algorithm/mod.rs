@@ -4,6 +4,7 @@
 //! step function works with. A policy makes one *attempt* at a decision over a [`State`]; the loops around it are
 //! those of [`Limiter`](crate::Limiter) and of the table.
 
+mod adjustable;
 mod any;
 mod ask;
 mod fixed_window;
@@ -18,6 +19,7 @@ mod word;
 
 use core::fmt::Debug;
 
+pub use adjustable::{Adjustable, Adjusts};
 pub use any::AnyAlgorithm;
 pub use fixed_window::FixedWindow;
 pub use sliding_counter::SlidingCounter;
@@ -26,13 +28,13 @@ pub use token_bucket::TokenBucket;
 
 pub(crate) use ask::{All, Ask, Penalty, Reserve, UpTo};
 pub(crate) use fixed_window::FixedWindowView;
-pub(crate) use policy::{Answer, Charged, Intent, Policy, Refund, Reset};
+pub(crate) use policy::{Answer, Charged, Intent, Owe, Policy, Refund, Reset};
 pub(crate) use saved::{Damaged, Portable, Resumption};
 pub(crate) use sliding_counter::SlidingCounterView;
 pub(crate) use sliding_log::SlidingLogView;
 pub(crate) use state::{Retry, State};
 pub(crate) use token_bucket::TokenBucketView;
-pub(crate) use word::{TIME_MAX, Tag, Word};
+pub(crate) use word::{Parameters, TIME_MAX, Tag, Word};
 
 use crate::clock::Clock;
 use crate::error::BuildError;
@@ -50,7 +52,7 @@ pub(crate) const SLACK_NANOS: u64 = 5_000_000_000;
 pub trait Algorithm: Clone + Debug + Send + Sync + 'static + sealed::Sealed {
     /// The checked form of the configuration.
     #[doc(hidden)]
-    type Policy: Portable;
+    type Policy: Policy;
 
     /// Checks the configuration. The clock tells where its origin lies, for windows aligned to UTC.
     #[doc(hidden)]
@@ -81,9 +83,20 @@ pub trait Refundable: Algorithm<Policy: Refund> {}
 
 impl<A: Algorithm<Policy: Refund>> Refundable for A {}
 
+/// An algorithm whose permits can be reserved, and owed: the [`TokenBucket`], [`Adjustable`] or not.
+pub trait Reservable: Algorithm<Policy: Owe> {}
+
+impl<A: Algorithm<Policy: Owe>> Reservable for A {}
+
+/// An algorithm whose states can be saved and restored: all but those that are [`Adjustable`].
+pub trait Savable: Algorithm<Policy: Portable> + Into<AnyAlgorithm> {}
+
+impl<A: Algorithm<Policy: Portable> + Into<AnyAlgorithm>> Savable for A {}
+
 mod sealed {
     pub trait Sealed {}
 
+    impl<A: super::Adjusts> Sealed for super::Adjustable<A> {}
     impl Sealed for super::AnyAlgorithm {}
     impl Sealed for super::TokenBucket {}
     impl Sealed for super::FixedWindow {}

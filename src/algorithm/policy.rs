@@ -3,7 +3,7 @@
 use core::fmt::Debug;
 
 use crate::algorithm::ask::Reserve;
-use crate::algorithm::state::{Retry, State};
+use crate::algorithm::state::{Lens, Retry, State};
 use crate::algorithm::word::Word;
 use crate::decision::{Decision, Outcome};
 use crate::error::BuildError;
@@ -81,7 +81,7 @@ impl<V> Answer<V> {
 ///
 /// Times are ns since the clock's origin, at most [`TIME_MAX`](crate::algorithm::TIME_MAX). A word handed in is LIVE
 /// or NEWBORN and was just loaded from the state.
-pub trait Policy: Copy + Debug + Send + Sync + 'static {
+pub trait Policy: Debug + Send + Sync + 'static {
     /// The words that decided, and the constants their details need.
     type View: Copy + Debug;
 
@@ -115,7 +115,7 @@ pub trait Policy: Copy + Debug + Send + Sync + 'static {
     /// one-word algorithms, so that a keyed caller still has to confirm that the word was its key's.
     fn attempt(
         &self,
-        state: State<'_>,
+        state: State<'_, impl Lens>,
         word: Word,
         now: u64,
         cost: u64,
@@ -126,7 +126,7 @@ pub trait Policy: Copy + Debug + Send + Sync + 'static {
     #[inline]
     fn reserve(
         &self,
-        state: State<'_>,
+        state: State<'_, impl Lens>,
         word: Word,
         now: u64,
         ask: Reserve,
@@ -155,22 +155,22 @@ pub trait Policy: Copy + Debug + Send + Sync + 'static {
 
     /// Forgets at `now` all that has been charged, by exchanging the word. If that cannot be: what has to be done is
     /// [`wipe`](Self::wipe).
-    fn reset(&self, state: State<'_>, word: Word, now: u64) -> Result<Reset, Retry>;
+    fn reset(&self, state: State<'_, impl Lens>, word: Word, now: u64) -> Result<Reset, Retry>;
 
     /// Forgets at `now` all that has been charged to a state that is held, and so nobody else's: the value of its word
     /// when FREE as of `now`.
-    fn wipe(&self, _state: State<'_>, _word: Word, now: u64) -> u64 {
+    fn wipe(&self, _state: State<'_, impl Lens>, _word: Word, now: u64) -> u64 {
         now
     }
 
     /// How many permits a call may be granted at `now`, on `word`.
-    fn available(&self, state: State<'_>, word: Word, now: u64) -> Result<u64, Retry>;
+    fn available(&self, state: State<'_, impl Lens>, word: Word, now: u64) -> Result<u64, Retry>;
 
     /// One attempt at as many permits as there are, up to `cost`, which is not 0. Refused as one permit is if there are
     /// none.
     fn attempt_up_to(
         &self,
-        state: State<'_>,
+        state: State<'_, impl Lens>,
         word: Word,
         now: u64,
         cost: u64,
@@ -183,25 +183,38 @@ pub trait Policy: Copy + Debug + Send + Sync + 'static {
     }
 
     /// Whether the state lies in the future of the reading `now` by more than the slack explains.
-    fn is_ahead(&self, state: State<'_>, word: Word, now: u64) -> bool;
+    fn is_ahead(&self, state: State<'_, impl Lens>, word: Word, now: u64) -> bool;
 
     /// Takes a state that is ahead of the fresh reading `now`, and no other, back to the edge of being ahead: spent as
     /// of the slack from now. An exchange that is lost leaves the state to whoever won.
-    fn heal(&self, state: State<'_>, word: Word, now: u64);
+    fn heal(&self, state: State<'_, impl Lens>, word: Word, now: u64);
 
     /// If the state equals a fresh one strictly before `now`: the value of its word when FREE as of `now`.
-    fn stale(&self, state: State<'_>, word: Word, now: u64) -> Option<u64>;
+    fn stale(&self, state: State<'_, impl Lens>, word: Word, now: u64) -> Option<u64>;
 
     /// The first time at which the state, left alone, is stale; `None` if never.
-    fn stale_at(&self, state: State<'_>, word: Word) -> Option<u64>;
+    fn stale_at(&self, state: State<'_, impl Lens>, word: Word) -> Option<u64>;
 
     /// The value of a word that is nobody's, raised to be fresh as of `newest`; with whatever else the state needs
     /// before it may become a key's that was last recycled at `newest`.
-    fn prepare(&self, state: State<'_>, value: u64, newest: u64) -> u64;
+    fn prepare(&self, state: State<'_, impl Lens>, value: u64, newest: u64) -> u64;
 
     /// Records, before a stale state is freed as of `now`, what its word cannot.
     #[inline]
-    fn seal(&self, _state: State<'_>, _now: u64) {}
+    fn seal(&self, _state: State<'_, impl Lens>, _now: u64) {}
+}
+
+/// A policy that can owe permits, and so grant some that are yet to come back.
+pub trait Owe: Policy {
+    /// Charges as many whole permits as the debt may be, whether they are there or not.
+    fn penalize(
+        &self,
+        state: State<'_, impl Lens>,
+        word: Word,
+        now: u64,
+        permits: u64,
+        intent: Intent,
+    ) -> Result<Answer<Self::View>, Retry>;
 }
 
 /// A policy whose charges can be taken back (and `undone`): its words tell how much is charged, so that less can be
@@ -231,7 +244,8 @@ pub(super) mod tests {
         pub(in crate::algorithm) fn new<A: Algorithm<Policy = P>>(algorithm: &A) -> Self {
             let policy = algorithm.policy(&ManualClock::new()).expect("a quota that fits");
             let extra = policy.extra().expect("memory");
-            Self { policy, word: AtomicU64::new(Word::live(policy.initial(0)).raw()), extra }
+            let word = AtomicU64::new(Word::live(policy.initial(0)).raw());
+            Self { policy, word, extra }
         }
 
         pub(in crate::algorithm) fn state(&self) -> State<'_> {

@@ -65,7 +65,7 @@ impl Resumption {
 }
 
 /// A policy whose states can be taken from one table and put into another.
-pub trait Portable: Policy {
+pub trait Portable: Policy + Copy {
     /// How far the policy's own time is ahead of readings.
     fn shift(&self) -> u64 {
         0

@@ -18,9 +18,10 @@
 //! The estimate is the one published by Cloudflare ("How we built rate limiting capable of scaling to millions of
 //! domains", 2017), in integers: `floor(previous * (period - elapsed) / period) + current`.
 
+mod adjust;
 mod saved;
 
-use crate::algorithm::state::{Retry, State};
+use crate::algorithm::state::{Lens, Retry, State};
 use crate::algorithm::window::{Window, Windows};
 use crate::algorithm::word::{TIME_MAX, Word};
 use crate::algorithm::{Algorithm, Answer, Charged, Intent, Policy, Refund, Reset, Resumption};
@@ -61,7 +62,7 @@ impl Algorithm for SlidingCounter {
     type Policy = SlidingCounterPolicy;
 
     fn policy<C: Clock>(&self, _clock: &C) -> Result<SlidingCounterPolicy, BuildError> {
-        Ok(SlidingCounterPolicy { windows: Windows::new(self.quota, 0)?, shift: 0 })
+        self.sized(self.quota.limit())
     }
 
     fn resumed_policy<C: Clock>(
@@ -74,6 +75,13 @@ impl Algorithm for SlidingCounter {
 
     fn with_quota(&self, quota: Quota) -> Self {
         Self { quota }
+    }
+}
+
+impl SlidingCounter {
+    /// The policy with room for counts up to `limit_max`.
+    fn sized(&self, limit_max: u64) -> Result<SlidingCounterPolicy, BuildError> {
+        Ok(SlidingCounterPolicy { windows: Windows::new(self.quota, limit_max, 0)?, shift: 0 })
     }
 }
 
@@ -153,8 +161,8 @@ impl SlidingCounterPolicy {
     /// `floor(previous * left / period) <= room` means `previous * left < (room + 1) * period`.
     #[inline]
     fn admits(&self, pair: Pair, now: u64, cost: u64) -> bool {
-        let Windows { limit, period, .. } = self.windows;
-        let Some(room) = (limit - pair.current.count).checked_sub(cost) else { return false };
+        let period = self.windows.period;
+        let Some(room) = self.windows.left(pair.current).checked_sub(cost) else { return false };
         if pair.previous <= room {
             return true;
         }
@@ -171,7 +179,7 @@ impl SlidingCounterPolicy {
 
     /// The value that tells the previous window.
     #[inline]
-    fn recorded(state: State<'_>) -> u64 {
+    fn recorded(state: State<'_, impl Lens>) -> u64 {
         // ORDERING: Acquire pairs with the Release in `roll`, and keeps this load before the confirming one of `cur`.
         state.extra[0].load(Ordering::Acquire)
     }
@@ -180,7 +188,7 @@ impl SlidingCounterPolicy {
     #[inline]
     fn attempt_on(
         &self,
-        state: State<'_>,
+        state: State<'_, impl Lens>,
         word: Word,
         previous: u64,
         now: u64,
@@ -214,7 +222,13 @@ impl SlidingCounterPolicy {
 
     /// Records the count of `closed` as the previous window's, if nobody has recorded that or more.
     #[inline]
-    fn roll(&self, state: State<'_>, word: Word, previous: u64, closed: Window) -> Result<(), Retry> {
+    fn roll(
+        &self,
+        state: State<'_, impl Lens>,
+        word: Word,
+        previous: u64,
+        closed: Window,
+    ) -> Result<(), Retry> {
         let recorded = self.windows.unpack(previous);
         if recorded.index == closed.index && recorded.count >= closed.count {
             return Ok(());
@@ -269,7 +283,7 @@ impl Policy for SlidingCounterPolicy {
     #[inline]
     fn attempt(
         &self,
-        state: State<'_>,
+        state: State<'_, impl Lens>,
         word: Word,
         now: u64,
         cost: u64,
@@ -282,7 +296,7 @@ impl Policy for SlidingCounterPolicy {
         self.windows.undone(word.value(), self.shifted(now), permits)
     }
 
-    fn reset(&self, state: State<'_>, word: Word, now: u64) -> Result<Reset, Retry> {
+    fn reset(&self, state: State<'_, impl Lens>, word: Word, now: u64) -> Result<Reset, Retry> {
         let prev = &state.extra[0];
         // ORDERING: Acquire pairs with the Release in `roll`.
         let previous = prev.load(Ordering::Acquire);
@@ -296,14 +310,14 @@ impl Policy for SlidingCounterPolicy {
         Ok(Reset::Done)
     }
 
-    fn available(&self, state: State<'_>, word: Word, now: u64) -> Result<u64, Retry> {
+    fn available(&self, state: State<'_, impl Lens>, word: Word, now: u64) -> Result<u64, Retry> {
         self.attempt(state, word, now, 0, Intent::Peek).map(|answer| answer.view.remaining())
     }
 
     /// On one pair: another thread that rolls over must not make more of what is left between two looks.
     fn attempt_up_to(
         &self,
-        state: State<'_>,
+        state: State<'_, impl Lens>,
         word: Word,
         now: u64,
         cost: u64,
@@ -315,27 +329,27 @@ impl Policy for SlidingCounterPolicy {
         self.attempt_on(state, word, previous, now, cost.min(available.max(1)), intent)
     }
 
-    fn is_ahead(&self, _state: State<'_>, word: Word, now: u64) -> bool {
+    fn is_ahead(&self, _state: State<'_, impl Lens>, word: Word, now: u64) -> bool {
         self.windows.is_ahead(self.current(word).index, self.shifted(now))
     }
 
-    fn heal(&self, state: State<'_>, word: Word, now: u64) {
+    fn heal(&self, state: State<'_, impl Lens>, word: Word, now: u64) {
         if self.is_ahead(state, word, now) {
             let _ = state.exchange(word, Word::live(self.windows.edge(self.shifted(now))));
         }
     }
 
     #[inline]
-    fn stale(&self, _state: State<'_>, word: Word, now: u64) -> Option<u64> {
+    fn stale(&self, _state: State<'_, impl Lens>, word: Word, now: u64) -> Option<u64> {
         let index = self.current(word).index;
         (self.windows.latest(index, self.shifted(now)) > index + 1).then_some(now)
     }
 
-    fn stale_at(&self, _state: State<'_>, word: Word) -> Option<u64> {
+    fn stale_at(&self, _state: State<'_, impl Lens>, word: Word) -> Option<u64> {
         self.windows.reading(self.windows.after(self.current(word).index, 2), self.shift)
     }
 
-    fn prepare(&self, state: State<'_>, value: u64, newest: u64) -> u64 {
+    fn prepare(&self, state: State<'_, impl Lens>, value: u64, newest: u64) -> u64 {
         let prev = &state.extra[0];
         // ORDERING: Relaxed: the slot is held, and the Release that makes it a key's publishes the store. A roller of
         // the slot's last key may still come late; it leaves a window two before the stamp's or earlier, which counts
@@ -373,7 +387,7 @@ impl SlidingCounterView {
         let left = period - self.windows.elapsed(current.index, self.now);
         // `max`: see `Windows::index`.
         let carried = u128::from(self.previous) * u128::from(left) / u128::from(period.max(1));
-        // The weighted count is at most the previous window's, which is at most the limit.
+        // The weighted count is at most the previous window's.
         u64::try_from(carried).unwrap_or(self.previous) + current.count
     }
 

@@ -18,11 +18,12 @@
 //! stamp that the other algorithms keep in the main word. And a claim that comes so late after the entry before it that
 //! its time bits would not tell when sets it first, so that whoever finishes a claim knows its time.
 
+mod adjust;
 mod born;
 mod ring;
 mod saved;
 
-use crate::algorithm::state::{Retry, State};
+use crate::algorithm::state::{Lens, Retry, State};
 use crate::algorithm::word::{TIME_MAX, Word};
 use crate::algorithm::{Algorithm, Answer, Intent, Policy, Reset, Resumption, SLACK_NANOS};
 use crate::clock::Clock;
@@ -72,9 +73,7 @@ impl Algorithm for SlidingLog {
     type Policy = SlidingLogPolicy;
 
     fn policy<C: Clock>(&self, _clock: &C) -> Result<SlidingLogPolicy, BuildError> {
-        let (limit, period) = (self.quota.limit(), self.quota.period_nanos()?);
-        let layout = Layout::new(limit)?;
-        Ok(SlidingLogPolicy { limit, period, layout, tell_remaining: self.tell_remaining, shift: 0 })
+        self.sized(self.quota.limit())
     }
 
     fn resumed_policy<C: Clock>(&self, clock: &C, at: &Resumption) -> Result<SlidingLogPolicy, BuildError> {
@@ -86,8 +85,18 @@ impl Algorithm for SlidingLog {
     }
 }
 
+impl SlidingLog {
+    /// The policy with a ring of `slots`, at least the limit.
+    fn sized(&self, slots: u64) -> Result<SlidingLogPolicy, BuildError> {
+        let (limit, period) = (self.quota.limit(), self.quota.period_nanos()?);
+        let layout = Layout::new(slots)?;
+        Ok(SlidingLogPolicy { limit, period, layout, tell_remaining: self.tell_remaining, shift: 0 })
+    }
+}
+
 #[derive(Debug, Clone, Copy)]
 pub struct SlidingLogPolicy {
+    /// At most the slots of the ring.
     limit: u64,
     period: u64,
     layout: Layout,
@@ -130,6 +139,12 @@ impl SlidingLogPolicy {
         now.saturating_add(self.shift).min(TIME_MAX)
     }
 
+    /// The entry `place` places after the oldest of the last `limit` admissions.
+    #[inline]
+    fn entry(&self, ring: Ring<'_>, head: Head, place: u64) -> Option<u64> {
+        ring.entry(head, self.layout.ring() - self.limit + place)
+    }
+
     /// Whether an entry of this time is in the window that ends at `now`.
     #[inline]
     fn counts(&self, entry: Option<u64>, now: u64) -> bool {
@@ -137,18 +152,18 @@ impl SlidingLogPolicy {
     }
 
     #[inline]
-    fn ring<'a>(&self, state: State<'a>) -> Ring<'a> {
+    fn ring<'a>(&self, state: State<'a, impl Lens>) -> Ring<'a> {
         Ring::new(&state.extra[1..], self.layout)
     }
 
     #[inline]
-    fn born(state: State<'_>) -> Born<'_> {
+    fn born(state: State<'_, impl Lens>) -> Born<'_> {
         Born::new(&state.extra[0])
     }
 
     /// Reads the state, once the latest claim is entered in full.
     #[inline]
-    fn read(&self, state: State<'_>, word: Word) -> Result<Reading, Retry> {
+    fn read(&self, state: State<'_, impl Lens>, word: Word) -> Result<Reading, Retry> {
         let born = Self::born(state).load();
         let newest = self.ring(state).settled_newest(state, word, born.time())?;
         Ok(Reading { newest, born })
@@ -156,7 +171,7 @@ impl SlidingLogPolicy {
 
     /// How many of the last `limit` admissions have left the window at `now`, given that the first `known` have.
     fn departed(&self, ring: Ring<'_>, head: Head, known: u64, now: u64) -> u64 {
-        let gone = |place| !self.counts(ring.entry(head, place), now);
+        let gone = |place| !self.counts(self.entry(ring, head, place), now);
         if known == self.limit || !gone(known) {
             return known;
         }
@@ -242,7 +257,7 @@ impl Policy for SlidingLogPolicy {
     #[inline]
     fn attempt(
         &self,
-        state: State<'_>,
+        state: State<'_, impl Lens>,
         word: Word,
         now: u64,
         cost: u64,
@@ -267,7 +282,7 @@ impl Policy for SlidingLogPolicy {
             return Ok(self.decide(outcome, remaining, Details { now, free_at: 0, empty_at }));
         }
         // The last of the entries that this request would replace.
-        let replaced = ring.entry(head, cost - 1);
+        let replaced = self.entry(ring, head, cost - 1);
         if self.counts(replaced, effective) {
             if intent.heals() && replaced.is_some_and(|time| is_ahead(time, now)) {
                 return Err(Retry::Ahead);
@@ -301,11 +316,11 @@ impl Policy for SlidingLogPolicy {
     }
 
     /// An entry cannot be taken back from the ring: it has replaced another. All of them can, by whoever holds the slot.
-    fn reset(&self, state: State<'_>, word: Word, _now: u64) -> Result<Reset, Retry> {
+    fn reset(&self, state: State<'_, impl Lens>, word: Word, _now: u64) -> Result<Reset, Retry> {
         self.read(state, word).map(|_| Reset::Hold)
     }
 
-    fn wipe(&self, state: State<'_>, word: Word, now: u64) -> u64 {
+    fn wipe(&self, state: State<'_, impl Lens>, word: Word, now: u64) -> u64 {
         let (born, head) = (Self::born(state), self.layout.head(word.value()));
         let now = self.shifted(now);
         born.raise(now);
@@ -313,7 +328,7 @@ impl Policy for SlidingLogPolicy {
         self.layout.dated(head, now)
     }
 
-    fn available(&self, state: State<'_>, word: Word, now: u64) -> Result<u64, Retry> {
+    fn available(&self, state: State<'_, impl Lens>, word: Word, now: u64) -> Result<u64, Retry> {
         if self.limit == 0 {
             return Ok(0);
         }
@@ -324,11 +339,11 @@ impl Policy for SlidingLogPolicy {
         Ok(available)
     }
 
-    fn is_ahead(&self, state: State<'_>, word: Word, now: u64) -> bool {
+    fn is_ahead(&self, state: State<'_, impl Lens>, word: Word, now: u64) -> bool {
         self.limit > 0 && self.read(state, word).is_ok_and(|reading| reading.is_ahead(self.shifted(now)))
     }
 
-    fn heal(&self, state: State<'_>, word: Word, now: u64) {
+    fn heal(&self, state: State<'_, impl Lens>, word: Word, now: u64) {
         let (ring, head) = (self.ring(state), self.layout.head(word.value()));
         let now = self.shifted(now);
         let edge = now.saturating_add(SLACK_NANOS).min(TIME_MAX);
@@ -338,31 +353,31 @@ impl Policy for SlidingLogPolicy {
             if !is_needed {
                 return Ok(());
             }
-            let _ = ring.claim(state, word, head, edge, self.limit)?;
+            let _ = ring.claim(state, word, head, edge, self.layout.ring())?;
             // Not before: a claim that was decided on `born` as it is may come first, and is dated by it.
             if reading.born.time() > edge { Self::born(state).replace(reading.born, edge) } else { Ok(()) }
         });
     }
 
-    fn stale(&self, state: State<'_>, word: Word, now: u64) -> Option<u64> {
+    fn stale(&self, state: State<'_, impl Lens>, word: Word, now: u64) -> Option<u64> {
         let (Reading { newest, .. }, now) = (self.read(state, word).ok()?, self.shifted(now));
         let is_stale = !self.counts(newest, now) && Self::born(state).load().time() < now;
         is_stale.then(|| self.layout.dated(self.layout.head(word.value()), now))
     }
 
-    fn stale_at(&self, state: State<'_>, word: Word) -> Option<u64> {
+    fn stale_at(&self, state: State<'_, impl Lens>, word: Word) -> Option<u64> {
         let newest = self.ring(state).newest(self.layout.head(word.value()));
         let left = newest.map_or(0, |newest| newest.saturating_add(self.period));
         let at = left.max(Self::born(state).load().time() + 1);
         Some(at.saturating_sub(self.shift)).filter(|_| at <= TIME_MAX)
     }
 
-    fn prepare(&self, state: State<'_>, value: u64, newest: u64) -> u64 {
+    fn prepare(&self, state: State<'_, impl Lens>, value: u64, newest: u64) -> u64 {
         Self::born(state).raise(self.shifted(newest));
         value
     }
 
-    fn seal(&self, state: State<'_>, now: u64) {
+    fn seal(&self, state: State<'_, impl Lens>, now: u64) {
         Self::born(state).raise(self.shifted(now));
     }
 }

@@ -25,14 +25,15 @@
 //!
 //! `units(t)` is one widening multiplication; nothing on the way of a decision divides.
 
+mod adjust;
 mod saved;
 
 use core::time::Duration;
 
 use crate::algorithm::ask::Reserve;
-use crate::algorithm::state::{Retry, State};
+use crate::algorithm::state::{Lens, Retry, State};
 use crate::algorithm::word::{TIME_MAX, VALUE_BITS, VALUE_MAX, Word};
-use crate::algorithm::{Algorithm, Answer, Charged, Intent, Policy, Refund, Reset, SLACK_NANOS};
+use crate::algorithm::{Algorithm, Answer, Charged, Intent, Owe, Policy, Refund, Reset, SLACK_NANOS};
 use crate::clock::Clock;
 use crate::decision::{Decision, Outcome, View};
 use crate::error::BuildError;
@@ -217,28 +218,6 @@ impl TokenBucketPolicy {
         if charged - now <= self.full { Step::Grant(charged) } else { Step::Refuse }
     }
 
-    /// Charges as many whole permits as the debt may be.
-    pub(super) fn penalize(
-        &self,
-        state: State<'_>,
-        word: Word,
-        now: u64,
-        permits: u64,
-        intent: Intent,
-    ) -> Result<Answer<TokenBucketView>, Retry> {
-        if intent.heals() && self.is_ahead(state, word, now) {
-            return Err(Retry::Ahead);
-        }
-        let (full_at, units) = (self.full_at(word), self.units(now));
-        let owed = full_at.max(units);
-        // A permit costs at least one unit; `max` says so to the compiler, which else checks.
-        let permits = permits.min((units + self.debt_max).saturating_sub(owed) / self.unit_cost.max(1));
-        if permits == 0 {
-            return Ok(self.decide(Outcome::Denied, full_at, now, 0));
-        }
-        self.charge(state, word, owed + permits * self.unit_cost, now, permits)
-    }
-
     /// Less debt, and the permits that this gives back, rounded down: what time gives back is not given twice.
     fn lowered(&self, full_at: u64, less: u64) -> (u64, Word) {
         ((full_at - less) / self.unit_cost.max(1), Word::live(less))
@@ -247,7 +226,7 @@ impl TokenBucketPolicy {
     #[inline]
     fn charge(
         &self,
-        state: State<'_>,
+        state: State<'_, impl Lens>,
         word: Word,
         charged: u64,
         now: u64,
@@ -339,7 +318,7 @@ impl Policy for TokenBucketPolicy {
     #[inline]
     fn attempt(
         &self,
-        state: State<'_>,
+        state: State<'_, impl Lens>,
         word: Word,
         now: u64,
         cost: u64,
@@ -362,7 +341,7 @@ impl Policy for TokenBucketPolicy {
     /// Grants what comes back within the wait that is asked for, and moves the word by all of it.
     fn reserve(
         &self,
-        state: State<'_>,
+        state: State<'_, impl Lens>,
         word: Word,
         now: u64,
         Reserve { permits, max_wait }: Reserve,
@@ -401,38 +380,61 @@ impl Policy for TokenBucketPolicy {
         self.lowered(full_at, before.max(self.units(now).min(full_at)))
     }
 
-    fn reset(&self, state: State<'_>, word: Word, now: u64) -> Result<Reset, Retry> {
+    fn reset(&self, state: State<'_, impl Lens>, word: Word, now: u64) -> Result<Reset, Retry> {
         state.exchange(word, Word::live(self.units(now).min(self.full_at(word))))?;
         Ok(Reset::Done)
     }
 
-    fn available(&self, _state: State<'_>, word: Word, now: u64) -> Result<u64, Retry> {
+    fn available(&self, _state: State<'_, impl Lens>, word: Word, now: u64) -> Result<u64, Retry> {
         Ok(self.decide(Outcome::Allowed, self.full_at(word), now, 0).view.remaining())
     }
 
     #[inline]
-    fn is_ahead(&self, _state: State<'_>, word: Word, now: u64) -> bool {
+    fn is_ahead(&self, _state: State<'_, impl Lens>, word: Word, now: u64) -> bool {
         self.full_at(word) > self.units(now) + self.edge
     }
 
-    fn heal(&self, state: State<'_>, word: Word, now: u64) {
+    fn heal(&self, state: State<'_, impl Lens>, word: Word, now: u64) {
         if self.is_ahead(state, word, now) {
             let _ = state.exchange(word, Word::live(self.units(now) + self.edge));
         }
     }
 
     #[inline]
-    fn stale(&self, _state: State<'_>, word: Word, now: u64) -> Option<u64> {
+    fn stale(&self, _state: State<'_, impl Lens>, word: Word, now: u64) -> Option<u64> {
         (self.full_at(word) < self.units(now)).then_some(now)
     }
 
-    fn stale_at(&self, _state: State<'_>, word: Word) -> Option<u64> {
+    fn stale_at(&self, _state: State<'_, impl Lens>, word: Word) -> Option<u64> {
         nanos_at(self.rate, self.full_at(word) + 1, self.horizon)
     }
 
     #[inline]
-    fn prepare(&self, _state: State<'_>, value: u64, newest: u64) -> u64 {
+    fn prepare(&self, _state: State<'_, impl Lens>, value: u64, newest: u64) -> u64 {
         value.max(newest)
+    }
+}
+
+impl Owe for TokenBucketPolicy {
+    fn penalize(
+        &self,
+        state: State<'_, impl Lens>,
+        word: Word,
+        now: u64,
+        permits: u64,
+        intent: Intent,
+    ) -> Result<Answer<TokenBucketView>, Retry> {
+        if intent.heals() && self.is_ahead(state, word, now) {
+            return Err(Retry::Ahead);
+        }
+        let (full_at, units) = (self.full_at(word), self.units(now));
+        let owed = full_at.max(units);
+        // A permit costs at least one unit; `max` says so to the compiler, which else checks.
+        let permits = permits.min((units + self.debt_max).saturating_sub(owed) / self.unit_cost.max(1));
+        if permits == 0 {
+            return Ok(self.decide(Outcome::Denied, full_at, now, 0));
+        }
+        self.charge(state, word, owed + permits * self.unit_cost, now, permits)
     }
 }
 

@@ -35,17 +35,28 @@ pub(crate) struct Windows {
 }
 
 impl Windows {
-    /// Windows of the quota's period in a time that is `shift` ns, less than a period, ahead of the clock's.
-    pub(crate) fn new(quota: Quota, shift: u64) -> Result<Self, BuildError> {
+    /// Windows of the quota's period in a time that is `shift` ns, less than a period, ahead of the clock's. Values have
+    /// room for `limit_max` permits, at least the limit.
+    pub(crate) fn new(quota: Quota, limit_max: u64, shift: u64) -> Result<Self, BuildError> {
         let (limit, period) = (quota.limit(), quota.period_nanos()?);
         let windows = (u128::from(HORIZON_MIN_NANOS) + u128::from(shift)).div_ceil(u128::from(period)) + 1;
         let index_bits = u128::BITS - windows.leading_zeros();
-        let count_bits = (u64::BITS - limit.leading_zeros()).max(1);
+        let count_bits = (u64::BITS - limit_max.leading_zeros()).max(1);
         let room = VALUE_BITS.saturating_sub(index_bits);
         if count_bits > room {
-            return Err(BuildError::LimitTooLarge { limit, max: (1 << room) - 1 });
+            return Err(BuildError::LimitTooLarge { limit: limit_max, max: (1 << room) - 1 });
         }
         Ok(Self { limit, period, count_bits })
+    }
+
+    /// All of it: the inverse of [`from_numbers`](Self::from_numbers).
+    pub(crate) fn numbers(self) -> [u64; 3] {
+        [self.limit, self.period, self.count_bits.into()]
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "it was 32 bits wide")]
+    pub(crate) fn from_numbers([limit, period, count_bits]: [u64; 3]) -> Self {
+        Self { limit, period, count_bits: count_bits as u32 }
     }
 
     #[inline]
@@ -56,6 +67,12 @@ impl Windows {
     #[inline]
     pub(crate) fn unpack(self, value: u64) -> Window {
         Window { index: value >> self.count_bits, count: value & ((1 << self.count_bits) - 1) }
+    }
+
+    /// How many permits are left of the limit, which may have been higher when some were granted.
+    #[inline]
+    pub(crate) fn left(self, window: Window) -> u64 {
+        self.limit.saturating_sub(window.count)
     }
 
     /// The last time that an index can tell; time stands still there.
@@ -140,7 +157,7 @@ mod tests {
     use super::*;
 
     fn windows(limit: u64, period: u64) -> Windows {
-        Windows::new(Quota::new(limit, Duration::from_nanos(period)), 0).expect("a quota that fits")
+        Windows::new(Quota::new(limit, Duration::from_nanos(period)), limit, 0).expect("a quota that fits")
     }
 
     #[test]
@@ -184,7 +201,7 @@ mod tests {
 
     #[test]
     fn a_limit_that_leaves_the_index_less_than_30_years_is_refused_with_the_bound() {
-        let build = |limit| Windows::new(Quota::per_second(limit), 0);
+        let build = |limit| Windows::new(Quota::per_second(limit), limit, 0);
         let Err(BuildError::LimitTooLarge { max, .. }) = build(u64::MAX) else { panic!("refused") };
         // 30 years of seconds, and one, take 30 bits of 61.
         assert_eq!(max, (1 << 31) - 1);

@@ -10,9 +10,12 @@
 //! A LIVE word's value is laid out by its algorithm. The words of a slot that is no key's (FREE, HELD) or whose key
 //! has never been charged (NEWBORN) carry a *stamp* instead: the state is fresh as of that time, in ns and in no
 //! quota's units. (The log keeps its head there, and the stamp in a word of its own.) An all-zero word is FREE and
-//! has never been used. A direct limiter's word is always LIVE.
+//! has never been used. A direct limiter's word is always LIVE. The tags from LIVE on tell under which of several sets of
+//! numbers the value is, if the quota can be changed: see `adjustable`.
 
 use core::fmt;
+
+use crate::sync::MODELLED;
 
 const TAG_BITS: u32 = 3;
 pub(crate) const VALUE_BITS: u32 = u64::BITS - TAG_BITS;
@@ -21,7 +24,7 @@ pub(crate) const VALUE_MAX: u64 = (1 << VALUE_BITS) - 1;
 /// The last time in ns that any word tells, 73 years after the clock's origin; time stands still there.
 pub(crate) const TIME_MAX: u64 = VALUE_MAX;
 
-/// What the slot of a word is in. Tags above LIVE are kept for states under other parameters.
+/// What the slot of a word is in. Tags from LIVE on tell the [`Parameters`] that the value is under.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tag {
     /// Nobody's: may be taken.
@@ -32,6 +35,28 @@ pub(crate) enum Tag {
     Newborn = 2,
     /// A key's, charged.
     Live = 3,
+}
+
+/// Which of several sets of parameters the value of a LIVE word is under. Most limiters have one set: number 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Parameters(u8);
+
+impl Parameters {
+    /// How many sets there are: as many as the tags can tell.
+    pub(crate) const SETS: usize = if MODELLED { 3 } else { (1 << TAG_BITS) - Tag::Live as usize };
+
+    pub(crate) const FIRST: Self = Self(0);
+
+    #[expect(clippy::cast_possible_truncation, reason = "there are 5")]
+    pub(crate) fn new(number: usize) -> Self {
+        debug_assert!(number < Self::SETS);
+        Self(number as u8)
+    }
+
+    #[inline]
+    pub(crate) fn number(self) -> usize {
+        self.0.into()
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -71,6 +96,26 @@ impl Word {
             1 => Tag::Held,
             2 => Tag::Newborn,
             _ => Tag::Live,
+        }
+    }
+
+    /// The parameters that a LIVE word is under.
+    #[inline]
+    pub(crate) const fn parameters(self) -> Option<Parameters> {
+        match (self.0 >> VALUE_BITS).checked_sub(Tag::Live as u64) {
+            #[expect(clippy::cast_possible_truncation, reason = "below 5")]
+            Some(number) => Some(Parameters(number as u8)),
+            None => None,
+        }
+    }
+
+    /// A LIVE word under these parameters; others are under none.
+    #[inline]
+    pub(crate) const fn under(self, parameters: Parameters) -> Self {
+        if self.is_live() {
+            Self((Tag::Live as u64 + parameters.0 as u64) << VALUE_BITS | self.value())
+        } else {
+            self
         }
     }
 
@@ -120,7 +165,16 @@ mod tests {
     }
 
     #[test]
-    fn tags_above_live_are_live() {
-        assert!((3..8).all(|tag| Word::from_raw(tag << VALUE_BITS).is_live()));
+    fn words_under_any_parameters_are_live_and_others_are_under_none() {
+        for number in 0..Parameters::SETS {
+            let word = Word::live(5).under(Parameters::new(number));
+            assert_eq!((word.tag(), word.value(), word.is_owned()), (Tag::Live, 5, true));
+            assert_eq!(word.parameters(), Some(Parameters::new(number)));
+            assert_eq!(word.under(Parameters::FIRST), Word::live(5));
+        }
+        for tag in [Tag::Free, Tag::Held, Tag::Newborn] {
+            let word = Word::new(tag, 5);
+            assert_eq!((word.parameters(), word.under(Parameters::new(4))), (None, word));
+        }
     }
 }

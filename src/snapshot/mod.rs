@@ -10,7 +10,7 @@ use std::io::{self, Read, Write};
 pub use error::RestoreError;
 pub use hasher::PortableHasher;
 
-use crate::algorithm::{Algorithm, AnyAlgorithm, Damaged, Portable, Resumption, SlidingLog, Word};
+use crate::algorithm::{Algorithm, AnyAlgorithm, Damaged, Portable, Resumption, Savable, SlidingLog, Word};
 use crate::clock::{Clock, Instant};
 use crate::direct::Direct;
 use crate::keyed::{Keyed, KeyedBuilder, Spillway};
@@ -21,7 +21,7 @@ use format::{Decoder, Encoder};
 /// What is hashed to see whether keys have the fingerprints that they had.
 const SPECIMEN: &str = "a key to try the hasher on";
 
-impl<A: Algorithm + Into<AnyAlgorithm>, K: ?Sized, C: Clock, S: PortableHasher> Keyed<A, K, C, S> {
+impl<A: Savable, K: ?Sized, C: Clock, S: PortableHasher> Keyed<A, K, C, S> {
     /// Writes what all keys have used, so that a limiter in another process can go on with it:
     /// [`KeyedBuilder::restore`]. Returns the number of keys written: those that are not as good as new.
     ///
@@ -93,7 +93,7 @@ impl<A: Algorithm + Into<AnyAlgorithm>, K: ?Sized, C: Clock, S: PortableHasher> 
     }
 }
 
-impl<A: Algorithm + Into<AnyAlgorithm>, K: ?Sized, C: Clock, S: PortableHasher> KeyedBuilder<A, K, C, S> {
+impl<A: Savable, K: ?Sized, C: Clock, S: PortableHasher> KeyedBuilder<A, K, C, S> {
     /// The limiter, in which all keys have used what they had in a [`snapshot`](Keyed::snapshot), less what time has
     /// given back since. `from` is read to its end.
     ///
@@ -169,7 +169,7 @@ impl<A: Algorithm + Into<AnyAlgorithm>, K: ?Sized, C: Clock, S: PortableHasher> 
     }
 }
 
-impl<A: Algorithm, K: ?Sized, C: Clock, S: BuildHasher> Keyed<A, K, C, S> {
+impl<A: Algorithm<Policy: Portable>, K: ?Sized, C: Clock, S: BuildHasher> Keyed<A, K, C, S> {
     /// Gives the keys of the snapshot their states; how many keys those are, unless one finds no slot.
     fn put_all(
         &mut self,

@@ -40,7 +40,7 @@ mod slot;
 mod take_back;
 mod words;
 
-use crate::algorithm::{All, Answer, Ask, Intent, Policy, Retry};
+use crate::algorithm::{All, Answer, Ask, Intent, Policy, Retry, State};
 use crate::clock::Clock;
 use crate::decision::Outcome;
 use crate::direct::heal;
@@ -244,6 +244,11 @@ impl<P: Policy> Table<P> {
             .count()
     }
 
+    /// The states of all slots, whosever they are.
+    pub(crate) fn states(&self) -> impl Iterator<Item = State<'_>> {
+        self.slots().map(|slot| slot.state)
+    }
+
     fn guard(&self, fingerprint: Fingerprint) -> Guard<'_> {
         let at = self.shape.line_words() + self.shape.guard(fingerprint) * Guard::WORDS;
         Guard::new(self.words.get(at, Guard::WORDS), self.shape.slot_bits())
@@ -340,7 +345,7 @@ mod tests {
         fn test<A: Algorithm>(algorithm: &A) {
             let policy = algorithm.keyed_policy(&ManualClock::new()).expect("a quota that fits");
             let table = Table::new(policy, 8).expect("a table that fits");
-            let limit = policy.limit();
+            let limit = table.policy.limit();
             for (number, now) in [(0, 5), (1, DAY + 5), (2, DAY + 5)] {
                 let mut readings = Readings::<ManualClock>::given(Instant::from_nanos(now));
                 assert!(
@@ -350,7 +355,7 @@ mod tests {
                 );
             }
             let words = || {
-                let words = Table::words(&policy, table.shape).try_into().expect("a table that fits");
+                let words = Table::words(&table.policy, table.shape).try_into().expect("a table that fits");
                 // ORDERING: Relaxed: one thread.
                 let load = |word: &AtomicU64| word.load(Ordering::Relaxed);
                 table.words.get(0, words).iter().map(load).collect::<Vec<_>>()

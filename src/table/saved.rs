@@ -1,6 +1,6 @@
 //! Reading the states of all keys, and putting states into a new table.
 
-use crate::algorithm::{Portable, Retry, Word};
+use crate::algorithm::{Policy, Portable, Retry, Word};
 use crate::clock::Clock;
 use crate::reading::Readings;
 use crate::table::guard::Guard;
@@ -50,7 +50,9 @@ impl<P: Portable> Table<P> {
             Guard::new(self.words.get(at, Guard::WORDS), self.shape.slot_bits()).raise_newest(now);
         }
     }
+}
 
+impl<P: Policy> Table<P> {
     /// What `read` finds in the slot, and whose it is, if it is a key's whose state is not as good as new at `now`: all
     /// at one moment.
     ///

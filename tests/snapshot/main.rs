@@ -7,7 +7,7 @@ mod loaded;
 
 use core::time::Duration;
 
-use tollgate::{Algorithm, AnyAlgorithm, Instant, Keyed, KeyedBuilder, ManualClock, RandomSipHash};
+use tollgate::{AnyAlgorithm, Instant, Keyed, KeyedBuilder, ManualClock, RandomSipHash, Savable};
 
 #[path = "../support/cases.rs"]
 mod cases;
@@ -38,7 +38,7 @@ fn builder(algorithm: AnyAlgorithm, clock: &ManualClock) -> KeyedBuilder<AnyAlgo
     algorithm.clock(clock.clone()).keyed(100).with_hasher(RandomSipHash::with_key([3, 7]))
 }
 
-fn saved<A: Algorithm + Into<AnyAlgorithm>>(limiter: &Keyed<A, u64, ManualClock>) -> Vec<u8> {
+fn saved<A: Savable>(limiter: &Keyed<A, u64, ManualClock>) -> Vec<u8> {
     let mut file = Vec::new();
     let _ = limiter.snapshot(&mut file).expect("a vector takes everything");
     file

@@ -17,11 +17,15 @@ impl FixedWindow {
     }
 
     pub(super) fn allowed_from(&self, now: u64, cost: u64) -> u128 {
-        let (window, used) = self.used_at(now);
-        if cost <= self.limit - used {
+        if cost <= self.left(now) {
             return 0;
         }
-        (u128::from(window) + 1) * u128::from(self.period)
+        (u128::from(self.used_at(now).0) + 1) * u128::from(self.period)
+    }
+
+    /// What is left of the limit, which may have been higher before.
+    pub(super) fn left(&self, now: u64) -> u64 {
+        self.limit.saturating_sub(self.used_at(now).1)
     }
 
     /// Takes back at most `permits` that the window of `now` has granted; how many those are.

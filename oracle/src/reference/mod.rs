@@ -17,6 +17,7 @@
 //!
 //! Past its horizon a limiter's time stands still, and nothing that comes back later than that comes back at all.
 
+mod change;
 mod fixed_window;
 mod sliding_counter;
 mod sliding_log;
@@ -84,7 +85,8 @@ impl Reference {
                 (limit, Model::SlidingCounter(counter))
             }
             Rule::SlidingLog { limit, period } => {
-                (limit, Model::SlidingLog(SlidingLog { limit, period, since, entries: VecDeque::new() }))
+                let entries = VecDeque::new();
+                (limit, Model::SlidingLog(SlidingLog { limit, period, since, entries, kept: None }))
             }
         };
         Self { limit, horizon, max_wait: rule.max_wait(), model, reserved: BTreeMap::new() }
@@ -266,9 +268,9 @@ impl Reference {
         let now = now.min(self.horizon);
         match &self.model {
             Model::TokenBucket(bucket) => bucket.remaining(now),
-            Model::FixedWindow(window) => window.limit - window.used_at(now).1,
+            Model::FixedWindow(window) => window.left(now),
             Model::SlidingCounter(counter) => counter.remaining(now),
-            Model::SlidingLog(log) => log.limit - log.used(now),
+            Model::SlidingLog(log) => log.limit.saturating_sub(log.used(now)),
         }
     }
 

@@ -11,6 +11,8 @@ pub(super) struct SlidingLog {
     pub(super) since: u64,
     /// Time and cost of what was granted, oldest first.
     pub(super) entries: VecDeque<(u64, u64)>,
+    /// How many permits' entries are kept; as many as count if nobody changes the period.
+    pub(super) kept: Option<u64>,
 }
 
 impl SlidingLog {
@@ -28,7 +30,7 @@ impl SlidingLog {
         let mut used = self.used(now);
         let mut from = 0;
         for (time, leaving) in self.entries_at(now) {
-            if cost <= self.limit - used {
+            if cost <= self.limit.saturating_sub(used) {
                 break;
             }
             used -= leaving;
@@ -39,8 +41,7 @@ impl SlidingLog {
 
     pub(super) fn charge(&mut self, now: u64, cost: u64) {
         self.since = self.since.max(now);
-        let (since, period) = (self.since, self.period);
-        self.entries.retain(|(time, _)| since - time < period);
-        self.entries.push_back((since, cost));
+        self.entries.push_back((self.since, cost));
+        self.drop_old();
     }
 }

@@ -35,7 +35,7 @@ impl TokenBucket {
     }
 
     /// Parts that are missing at `now`, which may be before `since`.
-    fn missing_at(&self, now: u64) -> u128 {
+    pub(super) fn missing_at(&self, now: u64) -> u128 {
         let rate = u128::from(self.limit);
         match now.checked_sub(self.since) {
             Some(passed) => self.missing.saturating_sub(rate * u128::from(passed)),

@@ -14,7 +14,7 @@
 //! at one reading may be equal; a claimant that was stopped across both leaves a slot dated too late, which refuses.)
 
 use crate::algorithm::sliding_log::born::Stamp;
-use crate::algorithm::state::{Retry, State};
+use crate::algorithm::state::{Lens, Retry, State};
 use crate::algorithm::word::{TIME_MAX, VALUE_BITS, Word};
 use crate::error::BuildError;
 use crate::sync::{AtomicU64, Ordering};
@@ -25,7 +25,8 @@ const SPAN_MIN_NANOS: u64 = 3600 * 1_000_000_000;
 /// How a head's value is packed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Layout {
-    limit: u64,
+    /// How many slots there are; at least the limit.
+    ring: u64,
     position_bits: u32,
 }
 
@@ -34,26 +35,42 @@ pub(super) struct Layout {
 pub(super) struct Head {
     /// The low bits of the latest claim's time.
     time_bits: u64,
-    /// Where the next admission is entered, modulo twice the limit.
+    /// Where the next admission is entered, modulo twice the number of slots.
     position: u64,
 }
 
 impl Layout {
-    pub(super) fn new(limit: u64) -> Result<Self, BuildError> {
+    pub(super) fn new(ring: u64) -> Result<Self, BuildError> {
         let max_bits = VALUE_BITS - (u64::BITS - (SPAN_MIN_NANOS - 1).leading_zeros());
         let max = 1 << (max_bits - 1);
-        if limit > max {
-            return Err(BuildError::LimitTooLarge { limit, max });
+        if ring > max {
+            return Err(BuildError::LimitTooLarge { limit: ring, max });
         }
-        // Positions run from 0 to 2 * limit - 1.
-        let position_bits = u64::BITS - (2 * limit).saturating_sub(1).leading_zeros();
-        Ok(Self { limit, position_bits })
+        // Positions run from 0 to 2 * ring - 1.
+        let position_bits = u64::BITS - (2 * ring).saturating_sub(1).leading_zeros();
+        Ok(Self { ring, position_bits })
     }
 
-    /// The number of slots in a ring.
-    #[expect(clippy::cast_possible_truncation, reason = "the limit is at most 2^18")]
+    /// All of it: the inverse of [`from_numbers`](Self::from_numbers).
+    pub(super) fn numbers(self) -> [u64; 2] {
+        [self.ring, self.position_bits.into()]
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "it was 32 bits wide")]
+    pub(super) fn from_numbers([ring, position_bits]: [u64; 2]) -> Self {
+        Self { ring, position_bits: position_bits as u32 }
+    }
+
+    /// How many slots there are.
+    #[inline]
+    pub(super) fn ring(self) -> u64 {
+        self.ring
+    }
+
+    /// How many slots there are.
+    #[expect(clippy::cast_possible_truncation, reason = "there are at most 2^18")]
     pub(super) fn slots(self) -> usize {
-        self.limit as usize
+        self.ring as usize
     }
 
     /// ns after which the time bits recur.
@@ -95,23 +112,23 @@ impl Layout {
         Word::live(self.pack(time, self.after(head.position, cost)))
     }
 
-    /// The position `places` after, at most the limit.
+    /// The position `places` after, at most as many as there are slots.
     #[inline]
     fn after(self, position: u64, places: u64) -> u64 {
         let next = position + places;
-        if next < 2 * self.limit { next } else { next - 2 * self.limit }
+        if next < 2 * self.ring { next } else { next - 2 * self.ring }
     }
 
-    /// The position `places` before, at most the limit.
+    /// The position `places` before, at most as many as there are slots.
     #[inline]
     fn before(self, position: u64, places: u64) -> u64 {
-        self.after(self.after(position, self.limit), self.limit - places)
+        self.after(self.after(position, self.ring), self.ring - places)
     }
 
     /// The parity that the lap of this position writes.
     #[inline]
     fn parity(self, position: u64) -> u64 {
-        u64::from(position < self.limit)
+        u64::from(position < self.ring)
     }
 
     /// The time of a claim with these time bits, from the entry before it and from `born`; whatever the reading of
@@ -177,8 +194,8 @@ impl<'a> Ring<'a> {
 
     #[inline]
     fn slot(&self, position: u64) -> &'a AtomicU64 {
-        let place = if position < self.layout.limit { position } else { position - self.layout.limit };
-        #[expect(clippy::cast_possible_truncation, reason = "a place is below the limit, at most 2^18")]
+        let place = if position < self.layout.ring { position } else { position - self.layout.ring };
+        #[expect(clippy::cast_possible_truncation, reason = "a place is below 2^18")]
         &self.slots[place as usize]
     }
 
@@ -189,16 +206,16 @@ impl<'a> Ring<'a> {
         Slot(self.slot(position).load(Ordering::Acquire))
     }
 
-    /// The entry `place` places after the oldest of the last `limit` admissions.
+    /// The entry `place` places after the oldest.
     #[inline]
     pub(super) fn entry(&self, head: Head, place: u64) -> Option<u64> {
         self.load(self.layout.after(head.position, place)).time()
     }
 
-    /// The entries of the last `limit` admissions, from the oldest.
+    /// The entries, from the oldest.
     pub(super) fn entries(&self, head: Head) -> impl Iterator<Item = u64> {
         let ring = *self;
-        (0..ring.layout.limit).filter_map(move |place| ring.entry(head, place))
+        (0..ring.layout.ring).filter_map(move |place| ring.entry(head, place))
     }
 
     /// The newest entry.
@@ -211,7 +228,7 @@ impl<'a> Ring<'a> {
     #[inline]
     pub(super) fn settled_newest(
         &self,
-        state: State<'_>,
+        state: State<'_, impl Lens>,
         word: Word,
         born: u64,
     ) -> Result<Option<u64>, Retry> {
@@ -255,19 +272,19 @@ impl<'a> Ring<'a> {
     /// Enters what the latest claim has left open.
     #[cold]
     #[inline(never)]
-    fn finish(&self, state: State<'_>, word: Word, head: Head, born: u64) -> Result<(), Retry> {
-        let Layout { limit, .. } = self.layout;
-        // Of the last `limit` positions a prefix is entered. `open` is the number of open ones, at least.
-        let (mut entered, mut open) = (0, limit);
+    fn finish(&self, state: State<'_, impl Lens>, word: Word, head: Head, born: u64) -> Result<(), Retry> {
+        let slots = self.layout.ring;
+        // Of the last positions, as many as there are slots, a prefix is entered. `open` is the number of open ones, at least.
+        let (mut entered, mut open) = (0, slots);
         while entered < open {
             let middle = entered + (open - entered) / 2;
-            if self.is_open(self.layout.before(head.position, limit - middle)) {
+            if self.is_open(self.layout.before(head.position, slots - middle)) {
                 open = middle;
             } else {
                 entered = middle + 1;
             }
         }
-        let open = limit - entered;
+        let open = slots - entered;
         // With nothing entered the last position still holds the newest entry of the lap before.
         let last = if entered == 0 { 1 } else { open + 1 };
         let before = self.load(self.layout.before(head.position, last)).time().unwrap_or(0);
@@ -279,7 +296,7 @@ impl<'a> Ring<'a> {
     #[inline]
     pub(super) fn claim(
         &self,
-        state: State<'_>,
+        state: State<'_, impl Lens>,
         word: Word,
         head: Head,
         time: u64,
@@ -300,7 +317,7 @@ impl<'a> Ring<'a> {
     /// Enters `count` slots from `position` on, in order, while the head stays `word`.
     fn enter_all(
         &self,
-        state: State<'_>,
+        state: State<'_, impl Lens>,
         word: Word,
         position: u64,
         count: u64,
@@ -492,7 +509,7 @@ mod tests {
         }
 
         fn slots(&self) -> Vec<Slot> {
-            (0..self.layout.limit).map(|position| self.ring().load(position)).collect()
+            (0..self.layout.ring).map(|position| self.ring().load(position)).collect()
         }
     }
 
