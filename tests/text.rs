@@ -244,6 +244,7 @@ fn what_is_wrong_with_an_algorithm_is_told_with_its_place() {
         ("100/min burst 20 burst 3", Repeated, "burst"),
         ("100/min start-empty start-empty", Repeated, "start-empty"),
         ("100/min max-wait 1s max-wait 1s", Repeated, "max-wait"),
+        ("100/min max-wait 0s max-wait 5s", Repeated, "max-wait"),
         ("100/min max-wait", Period, ""),
         ("100/min max-wait 99999999999999999999d", DurationTooLong, "99999999999999999999d"),
         ("100/min utc", FixedWindowOnly, "utc"),

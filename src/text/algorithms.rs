@@ -21,10 +21,15 @@ impl Read for TokenBucket {
 
     fn read(mut parser: Parser<'_>) -> Result<Self, ParseError> {
         let mut bucket = Self::new(parser.quota()?);
+        // A bucket does not tell whether it was given its longest wait: that may be zero, as without.
+        let mut has_max_wait = false;
         while let Some(option) = parser.word() {
             bucket = match option.text {
                 "burst" if bucket.burst.is_none() => bucket.burst(parser.permits()?),
-                "max-wait" if bucket.max_wait.is_zero() => bucket.max_wait(parser.duration()?),
+                "max-wait" if !has_max_wait => {
+                    has_max_wait = true;
+                    bucket.max_wait(parser.duration()?)
+                }
                 "start-empty" if !bucket.start_empty => bucket.start_empty(),
                 _ => return Err(Parser::refuse_option(option, ParseErrorKind::TokenBucketOnly)),
             };
