@@ -332,8 +332,11 @@ impl<A: Algorithm, K: ?Sized, C: Clock, S: BuildHasher> Keyed<A, K, C, S> {
                 if decision.is_allowed() {
                     return (decision.marked_overflowed(), charged);
                 }
+                // What the shared limit may grant before it is due; a slot is there when it is free.
+                let sooner = ask.max_wait(shared.policy());
+                let admits_after = decision.retry_after_nanos().map(|wait| wait.saturating_sub(sooner));
                 // Whichever comes first. What is too large for the shared limit is not for a slot's.
-                let waits = [decision.retry_after_nanos(), free_after];
+                let waits = [admits_after, free_after];
                 let view = NoSlotView {
                     limit: decision.limit(),
                     remaining: decision.remaining(),

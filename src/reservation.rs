@@ -5,7 +5,7 @@ use core::hash::BuildHasher;
 use core::time::Duration;
 
 use crate::acquire::Timer;
-use crate::algorithm::{Algorithm, Answer, Intent, Policy, Reservable, Reserve};
+use crate::algorithm::{Algorithm, Answer, Ask, Intent, Policy, Reservable, Reserve};
 use crate::clock::{Clock, Instant};
 use crate::decision::Denied;
 use crate::hash::KeyOf;
@@ -238,7 +238,7 @@ fn due<P: Policy>(policy: &P, answer: Answer<P::View>, ask: Reserve, now: u64) -
     match P::decision(answer).into_result() {
         Ok(_) => Ok(Instant::from_nanos(due.max(now))),
         // The reservation is granted when what it has to wait for is no further away than it may be.
-        Err(denied) => Err(denied.sooner_by(ask.max_wait.min(policy.max_wait()))),
+        Err(denied) => Err(denied.sooner_by(ask.max_wait(policy))),
     }
 }
 

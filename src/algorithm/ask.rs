@@ -14,6 +14,11 @@ pub(crate) trait Ask<P: Policy>: Copy {
         now: u64,
         intent: Intent,
     ) -> Result<Answer<P::View>, Retry>;
+
+    /// How many ns before they are due the permits may be granted.
+    fn max_wait(self, _policy: &P) -> u64 {
+        0
+    }
 }
 
 /// So many permits, or none.
@@ -69,6 +74,10 @@ impl<P: Policy> Ask<P> for Reserve {
         intent: Intent,
     ) -> Result<Answer<P::View>, Retry> {
         policy.reserve(state, word, now, self, intent)
+    }
+
+    fn max_wait(self, policy: &P) -> u64 {
+        self.max_wait.min(policy.max_wait())
     }
 }
 

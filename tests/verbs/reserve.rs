@@ -1,4 +1,4 @@
-use tollgate::{BuildError, DeniedKind, Limiter, ManualClock, Outcome, Overflow, Quota, TokenBucket};
+use tollgate::{BuildError, DeniedKind, Keyed, Limiter, ManualClock, Outcome, Overflow, Quota, TokenBucket};
 
 use crate::{SECOND, a_second_each, at, bucket_of_5, clock_at, nanos};
 
@@ -166,6 +166,57 @@ fn a_key_without_a_slot_reserves_as_its_overflow_policy_says() {
     assert!(held.windows(2).all(|pair| pair[0].due() <= pair[1].due()));
     let len = held.len() as u64;
     assert_eq!(held.into_iter().rev().map(tollgate::Reservation::cancel).sum::<u64>(), len);
+}
+
+/// A table of buckets with a permit an hour each that is full, and a permit per second for all other keys.
+fn full_table(clock: &ManualClock) -> Keyed<TokenBucket, u64, ManualClock> {
+    let bucket = TokenBucket::new(Quota::per_hour(1)).max_wait(7200 * SECOND).clock(clock.clone());
+    let limiter = bucket.keyed(1).overflow(Overflow::Shared(Quota::per_second(1))).build().expect("fits");
+    for key in 0..64 {
+        let _ = limiter.check(&key);
+    }
+    assert!(limiter.stats().overflowed > 0, "the table is full");
+    limiter
+}
+
+#[test]
+fn a_reservation_refused_by_the_shared_limit_is_told_the_exact_wait_for_it() {
+    let clock = clock_at(0);
+    let limiter = full_table(&clock);
+    let reserve = |max_wait| limiter.reserve(&1000, 1, max_wait).map(tollgate::Reservation::keep);
+    while reserve(3 * SECOND).is_ok() {}
+    // The next is due in 4 s.
+    for (max_wait, wait) in [(3, 1), (2, 2), (0, 4)] {
+        let refused = reserve(max_wait * SECOND).expect_err("due in 4 s");
+        assert_eq!(refused.retry_after(), Some(wait * SECOND), "{max_wait}");
+    }
+    clock.set(at(999_999_999));
+    assert!(reserve(3 * SECOND).is_err(), "1 ns less is not enough");
+    clock.set(at(1_000_000_000));
+    assert!(reserve(3 * SECOND).is_ok());
+}
+
+#[test]
+fn permits_of_the_shared_limit_that_are_there_are_due_at_the_reading_that_reserved_them() {
+    let clock = clock_at(0);
+    let shared = Overflow::Shared(Quota::per_second(3));
+    let limiter =
+        a_second_each().clock(clock.clone()).keyed::<u64>(1).overflow(shared).build().expect("fits");
+    for key in 0..64 {
+        let _ = limiter.check(&key);
+    }
+    clock.advance(SECOND / 2);
+    // One has come back at least, before now.
+    let held = limiter.reserve(&1000, 1, 0 * SECOND).expect("in half a second one and a half come back");
+    assert_eq!((held.due(), held.wait()), (at(500_000_000), nanos(0)));
+}
+
+#[test]
+fn more_than_the_limit_of_a_key_is_refused_without_a_slot() {
+    let limiter = a_second_each().clock(clock_at(0)).keyed::<u64>(10).build().expect("fits");
+    assert_eq!(limiter.reserve(&7, 2, SECOND).expect_err("too large").kind(), DeniedKind::TooLarge);
+    assert!(limiter.reserve(&7, 0, SECOND).is_ok());
+    assert_eq!(limiter.stats().inserted, 0);
 }
 
 #[test]
