@@ -5,7 +5,7 @@ use core::time::Duration;
 use std::hash::RandomState;
 use std::thread;
 
-use crate::algorithm::{Algorithm, Policy};
+use crate::algorithm::{Algorithm, Policy, SLACK_NANOS};
 use crate::clock::{Clock, Instant};
 use crate::decision::Denied;
 use crate::hash::KeyOf;
@@ -15,7 +15,13 @@ use crate::reading::Readings;
 use crate::reservation::Reservation;
 use crate::table::Fingerprint;
 
+/// The first sleep after a refusal that tells to wait for 0 ns, and the longest that they double to.
+const BACK_OFF: Duration = Duration::from_nanos(1);
+const BACK_OFF_MAX: Duration = Duration::from_millis(1);
+
 /// How long a call is ready to wait for its permits, and how it spreads.
+///
+/// Permits that will be there too late are refused; those that are there when it asks are granted, however late it is.
 ///
 /// ```
 /// use std::time::Duration;
@@ -67,6 +73,14 @@ impl Patience {
             Until::Deadline(deadline) => Some(deadline),
         }
     }
+
+    /// Longer than this no wait may be, wherever the deadline lies.
+    fn longest(self) -> Duration {
+        match self.until {
+            Until::After(timeout) => timeout,
+            Until::Forever | Until::Deadline(_) => Duration::MAX,
+        }
+    }
 }
 
 /// What an asynchronous runtime brings: sleeping.
@@ -94,13 +108,14 @@ pub trait Timer {
 
 /// A call that waits, between its attempts.
 struct Acquisition<'a, F> {
-    /// One attempt, which may wait no longer than so long.
+    /// One attempt at a reading, for permits that are due no later than so long after it.
     reserve: F,
-    /// The limiter can make reservations: what it refuses is refused at once, and what it grants comes in order.
-    is_queued: bool,
+    /// The longest wait of a reservation. Zero if the limiter makes none that have to wait.
+    max_wait: Duration,
+    patience: Patience,
     deadline: Option<Instant>,
-    jitter: Duration,
     reservation: Option<Reservation<'a>>,
+    back_off: Duration,
 }
 
 /// What to do next.
@@ -109,50 +124,91 @@ enum Step {
     Sleep(Duration),
 }
 
-impl<'a, F: Fn(Duration) -> Result<Reservation<'a>, Denied>> Acquisition<'a, F> {
+impl<'a, F: Fn(Instant, Duration) -> Result<Reservation<'a>, Denied>> Acquisition<'a, F> {
     fn new(reserve: F, max_wait: u64, patience: Patience, now: Instant) -> Self {
-        let (deadline, jitter) = (patience.deadline(now), patience.jitter);
-        Self { reserve, is_queued: max_wait > 0, deadline, jitter, reservation: None }
+        let (max_wait, deadline) = (Duration::from_nanos(max_wait), patience.deadline(now));
+        Self { reserve, max_wait, patience, deadline, reservation: None, back_off: BACK_OFF }
     }
 
     /// The time that is left at `now`.
     fn left(&self, now: Instant) -> Duration {
-        self.deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(now))
+        let left = self.deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(now));
+        left.min(self.patience.longest())
     }
 
     fn step(&mut self, now: impl Fn() -> Instant) -> Step {
-        let is_new = self.reservation.is_none();
-        if is_new {
-            match (self.reserve)(self.left(now())) {
-                Ok(reservation) => self.reservation = Some(reservation),
-                Err(denied) if self.is_queued => return Step::Done(Err(denied)),
-                Err(denied) => {
-                    let left = self.left(now());
-                    return match denied.retry_after() {
-                        // The contended refusal of a full table may tell no wait at all.
-                        Some(wait) if wait <= left => {
-                            Step::Sleep(self.spread(wait, left).max(Duration::from_nanos(1)))
-                        }
-                        _ => Step::Done(Err(denied)),
-                    };
-                }
-            }
-        }
-        let now = now();
-        let due = self.reservation.as_ref().map_or(now, Reservation::due);
-        let wait = due.saturating_duration_since(now);
-        if wait.is_zero() {
-            if let Some(reservation) = self.reservation.take() {
+        loop {
+            let is_new = self.reservation.is_none();
+            let reservation = match self.reservation.take() {
+                Some(reservation) => reservation,
+                None => match self.attempt(&now) {
+                    Ok(reservation) => reservation,
+                    Err(step) => return step,
+                },
+            };
+            let Some(due) = reservation.due_later() else {
                 reservation.keep();
+                return Step::Done(Ok(()));
+            };
+            let now = now();
+            let wait = due.saturating_duration_since(now);
+            if self.is_too_late(due, wait) {
+                // Given back, and decided again on a reading of now.
+                drop(reservation);
+                continue;
             }
-            return Step::Done(Ok(()));
+            if wait.is_zero() {
+                reservation.keep();
+                return Step::Done(Ok(()));
+            }
+            self.reservation = Some(reservation);
+            return Step::Sleep(if is_new { self.spread(wait, self.left(now)) } else { wait });
         }
-        Step::Sleep(if is_new { self.spread(wait, self.left(now)) } else { wait })
+    }
+
+    /// A reservation, or what to do without.
+    fn attempt(&mut self, now: &impl Fn() -> Instant) -> Result<Reservation<'a>, Step> {
+        // On one reading, so that what is granted is due before the deadline.
+        let reading = now();
+        let left = self.left(reading);
+        let denied = match (self.reserve)(reading, left) {
+            Ok(reservation) => return Ok(reservation),
+            Err(denied) => denied,
+        };
+        // A second reading: time has passed, and one of them may err.
+        let left = left.min(self.left(now()));
+        let wait = match denied.retry_after() {
+            // Another thread is about to put a key into the last slot, or is stopped there.
+            Some(Duration::ZERO) => Some(self.back_off().min(left)),
+            told => told,
+        };
+        // What a state with an order of reservations refuses has no place in it. Slots are given in no order.
+        let is_final = !self.max_wait.is_zero() && !denied.overflowed();
+        match wait {
+            Some(wait) if !is_final && !wait.is_zero() && wait <= left => {
+                Err(Step::Sleep(self.spread(wait, left)))
+            }
+            _ => Err(Step::Done(Err(denied))),
+        }
+    }
+
+    /// Whether a reservation was decided on a reading that erred, or on a later one than the time left was told on: no
+    /// other is due beyond the deadline, or further ahead than anybody waits.
+    fn is_too_late(&self, due: Instant, wait: Duration) -> bool {
+        let longest = self.max_wait.min(self.patience.longest()) + Duration::from_nanos(SLACK_NANOS);
+        wait > longest || self.deadline.is_some_and(|deadline| due > deadline)
+    }
+
+    /// How long to sleep where nobody knows how long: twice as long each time.
+    fn back_off(&mut self) -> Duration {
+        let wait = self.back_off;
+        self.back_off = (wait * 2).min(BACK_OFF_MAX);
+        wait
     }
 
     /// The wait with its jitter.
     fn spread(&self, wait: Duration, left: Duration) -> Duration {
-        let max = u64::try_from(self.jitter.as_nanos()).unwrap_or(u64::MAX);
+        let max = u64::try_from(self.patience.jitter.as_nanos()).unwrap_or(u64::MAX);
         if max == 0 {
             return wait;
         }
@@ -188,7 +244,8 @@ impl<A: Algorithm, C: Clock> Limiter<A, C> {
     /// A token bucket with a [`max_wait`](crate::TokenBucket::max_wait) makes a reservation: callers are served in the
     /// order in which they came, each sleeps once, and who asks for much is not starved by who asks for little.
     /// Everything else is asked again after exactly the wait that a refusal tells: whoever comes first then is served,
-    /// and the others wait again.
+    /// and the others wait again. So is a key that finds no slot in a full table: where another thread is just about to
+    /// fill the last one, and so no wait can be told, after 1 ns and then twice as long each time, up to 1 ms.
     ///
     /// # Errors
     ///
@@ -212,21 +269,27 @@ impl<A: Algorithm, C: Clock> Limiter<A, C> {
     }
 
     /// Waits for `n` permits without blocking: see [`acquire_blocking`](Self::acquire_blocking). Dropping the future
-    /// while it waits cancels its reservation.
+    /// while it waits cancels its reservation. A timeout counts from this call on; nothing is asked for before the future
+    /// is polled.
     ///
     /// # Errors
     ///
     /// As [`acquire_blocking`](Self::acquire_blocking).
-    pub async fn acquire(&self, n: u64, patience: Patience, timer: &impl Timer) -> Result<(), Denied> {
-        self.acquisition(n, patience).wait(|| self.clock.now(), timer).await
+    pub fn acquire(
+        &self,
+        n: u64,
+        patience: Patience,
+        timer: &impl Timer,
+    ) -> impl Future<Output = Result<(), Denied>> {
+        self.acquisition(n, patience).wait(|| self.clock.now(), timer)
     }
 
     fn acquisition<'a>(
         &'a self,
         n: u64,
         patience: Patience,
-    ) -> Acquisition<'a, impl Fn(Duration) -> Result<Reservation<'a>, Denied>> {
-        let reserve = move |max_wait| self.reserve_with(Readings::of(&self.clock), n, max_wait);
+    ) -> Acquisition<'a, impl Fn(Instant, Duration) -> Result<Reservation<'a>, Denied>> {
+        let reserve = move |now, max_wait| self.reserve_with(Readings::taken(&self.clock, now), n, max_wait);
         Acquisition::new(reserve, self.direct.policy().max_wait(), patience, self.clock.now())
     }
 }
@@ -259,8 +322,7 @@ impl<A: Algorithm, K: ?Sized, C: Clock, S: BuildHasher + Sync> Keyed<A, K, C, S>
         patience: Patience,
         timer: &'a T,
     ) -> impl Future<Output = Result<(), Denied>> + use<'a, A, K, C, S, Q, R, T> {
-        let fingerprint = self.fingerprint(key);
-        async move { self.acquisition(fingerprint, n, patience).wait(|| self.clock.now(), timer).await }
+        self.acquisition(self.fingerprint(key), n, patience).wait(|| self.clock.now(), timer)
     }
 
     fn acquisition<'a>(
@@ -268,8 +330,10 @@ impl<A: Algorithm, K: ?Sized, C: Clock, S: BuildHasher + Sync> Keyed<A, K, C, S>
         fingerprint: Fingerprint,
         n: u64,
         patience: Patience,
-    ) -> Acquisition<'a, impl Fn(Duration) -> Result<Reservation<'a>, Denied>> {
-        let reserve = move |max_wait| self.reserve_with(fingerprint, Readings::of(&self.clock), n, max_wait);
+    ) -> Acquisition<'a, impl Fn(Instant, Duration) -> Result<Reservation<'a>, Denied>> {
+        let reserve = move |now, max_wait| {
+            self.reserve_with(fingerprint, Readings::taken(&self.clock, now), n, max_wait)
+        };
         Acquisition::new(reserve, self.table.policy().max_wait(), patience, self.clock.now())
     }
 }
@@ -375,6 +439,21 @@ mod tests {
             assert!((1_000_000_000..=1_100_000_000).contains(&at), "{at}");
         }
         assert!(longest > 1_250_000_000, "{longest}");
+    }
+
+    #[test]
+    fn a_sleep_that_is_gone_on_with_has_no_jitter_of_its_own() {
+        let limiter = bucket();
+        assert!(limiter.check().is_allowed());
+        let sleeps = core::cell::RefCell::new(Vec::new());
+        let sleep = |duration: Duration| {
+            sleeps.borrow_mut().push(duration);
+            limiter.clock.advance(SECOND / 2);
+        };
+        let patience = Patience::unlimited().with_jitter(SECOND);
+        let result = limiter.acquisition(1, patience).block(|| limiter.clock.now(), sleep);
+        assert_eq!((result, limiter.clock.now().as_nanos()), (Ok(()), 1_000_000_000));
+        assert_eq!(sleeps.into_inner()[1..], [SECOND / 2]);
     }
 
     #[test]

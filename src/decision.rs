@@ -207,11 +207,13 @@ impl Decision {
     pub fn into_result(self) -> Result<Self, Denied> {
         match self.outcome() {
             Outcome::Allowed => Ok(self),
-            Outcome::Denied => {
-                Err(Denied { kind: DeniedKind::Limited, retry_after_nanos: self.retry_after_nanos() })
-            }
-            Outcome::TooLarge => Err(Denied { kind: DeniedKind::TooLarge, retry_after_nanos: None }),
+            Outcome::Denied => Err(self.denied(DeniedKind::Limited)),
+            Outcome::TooLarge => Err(self.denied(DeniedKind::TooLarge)),
         }
+    }
+
+    fn denied(&self, kind: DeniedKind) -> Denied {
+        Denied { kind, overflowed: self.overflowed(), retry_after_nanos: self.retry_after_nanos() }
     }
 }
 
@@ -232,6 +234,7 @@ impl fmt::Debug for Decision {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Denied {
     kind: DeniedKind,
+    overflowed: bool,
     retry_after_nanos: Option<u64>,
 }
 
@@ -250,6 +253,11 @@ impl Denied {
     pub(crate) fn sooner_by(self, nanos: u64) -> Self {
         let retry_after_nanos = self.retry_after_nanos.map(|wait| wait.saturating_sub(nanos));
         Self { retry_after_nanos, ..self }
+    }
+
+    /// See [`Decision::overflowed`].
+    pub(crate) fn overflowed(self) -> bool {
+        self.overflowed
     }
 
     /// Why the request was refused.

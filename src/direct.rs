@@ -40,24 +40,25 @@ impl<P: Policy> Direct<P> {
     }
 
     #[inline]
-    pub(crate) fn check<C: Clock>(&self, readings: Readings<'_, C>, cost: u64) -> Decision {
+    pub(crate) fn check<C: Clock>(&self, mut readings: Readings<'_, C>, cost: u64) -> Decision {
         let intent = readings.charge_for(cost);
-        P::decision(self.ask(readings, All(cost), intent))
+        P::decision(self.ask(&mut readings, All(cost), intent))
     }
 
-    pub(crate) fn take_up_to<C: Clock>(&self, readings: Readings<'_, C>, cost: u64) -> Answer<P::View> {
+    pub(crate) fn take_up_to<C: Clock>(&self, mut readings: Readings<'_, C>, cost: u64) -> Answer<P::View> {
         let intent = readings.charge();
         match cost {
-            0 => self.ask(readings, All(0), Intent::Peek),
-            _ => self.ask(readings, UpTo(cost), intent),
+            0 => self.ask(&mut readings, All(0), Intent::Peek),
+            _ => self.ask(&mut readings, UpTo(cost), intent),
         }
     }
 
-    /// Whoever is told that it lost was overtaken by a decision that succeeded.
+    /// Whoever is told that it lost was overtaken by a decision that succeeded. The reading in hand afterwards is the one
+    /// that was decided on.
     #[inline]
     pub(crate) fn ask<C: Clock>(
         &self,
-        mut readings: Readings<'_, C>,
+        readings: &mut Readings<'_, C>,
         ask: impl Ask<P>,
         intent: Intent,
     ) -> Answer<P::View> {
@@ -67,7 +68,7 @@ impl<P: Policy> Direct<P> {
             match ask.attempt(&self.policy, state, word, readings.now(), intent) {
                 Ok(answer) => return answer,
                 Err(Retry::Lost) => {}
-                Err(Retry::Ahead) => heal(&self.policy, state, word, &mut readings),
+                Err(Retry::Ahead) => heal(&self.policy, state, word, readings),
             }
         }
     }

@@ -249,7 +249,7 @@ impl<A: Algorithm, K: ?Sized, C: Clock, S: BuildHasher> Keyed<A, K, C, S> {
         let (decision, is_shared, charged) = match self.table.charge(fingerprint, &mut readings, All(cost)) {
             Ok(answer) => (A::Policy::decision(answer), false, answer.charged),
             Err(full) => {
-                let (decision, charged) = self.overflow(fingerprint, full, &readings, All(cost));
+                let (decision, charged) = self.overflow(fingerprint, full, &mut readings, All(cost));
                 (decision, true, charged)
             }
         };
@@ -312,7 +312,7 @@ impl<A: Algorithm, K: ?Sized, C: Clock, S: BuildHasher> Keyed<A, K, C, S> {
         &self,
         fingerprint: Fingerprint,
         full: Full,
-        readings: &Readings<'_, C>,
+        readings: &mut Readings<'_, C>,
         ask: impl Ask<A::Policy>,
     ) -> (Decision, Option<Charged>) {
         self.table.stats.overflowed(fingerprint);
@@ -327,7 +327,8 @@ impl<A: Algorithm, K: ?Sized, C: Clock, S: BuildHasher> Keyed<A, K, C, S> {
             Spillway::Deny => without_state(Outcome::Denied),
             Spillway::Allow => without_state(Outcome::Allowed),
             Spillway::Shared(shared) => {
-                let answer = shared.ask(readings.clone(), ask, readings.charge());
+                let intent = readings.charge();
+                let answer = shared.ask(readings, ask, intent);
                 let (decision, charged) = (A::Policy::decision(answer), answer.charged);
                 if decision.is_allowed() {
                     return (decision.marked_overflowed(), charged);

@@ -89,7 +89,7 @@ impl<A: Algorithm, C: Clock> Limiter<A, C> {
     /// What [`check_at`](Self::check_at) would answer. Charges nothing.
     #[inline]
     pub fn peek_at(&self, now: Instant, n: u64) -> Decision {
-        A::Policy::decision(self.direct.ask(Readings::<C>::given(now), All(n), Intent::Peek))
+        A::Policy::decision(self.direct.ask(&mut Readings::<C>::given(now), All(n), Intent::Peek))
     }
 
     /// The last reading that the state can tell: after it time stands still, and permits do not come back.

@@ -88,7 +88,7 @@ impl<A: Algorithm, K: ?Sized, C: Clock, S: BuildHasher> Keyed<A, K, C, S> {
         match self.table.charge(fingerprint, &mut readings, UpTo(n)) {
             Ok(answer) => PartialGrant::of::<A::Policy>(answer),
             Err(full) => {
-                let (decision, charged) = self.overflow(fingerprint, full, &readings, UpTo(n));
+                let (decision, charged) = self.overflow(fingerprint, full, &mut readings, UpTo(n));
                 let all = if decision.is_allowed() { n } else { 0 };
                 PartialGrant { permits: charged.map_or(all, |charged| charged.permits), decision }
             }

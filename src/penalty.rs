@@ -37,9 +37,9 @@ impl<A: Reservable, C: Clock> Limiter<A, C> {
         self.penalize_with(Readings::given(now), n)
     }
 
-    fn penalize_with(&self, readings: Readings<'_, C>, n: u64) -> u64 {
+    fn penalize_with(&self, mut readings: Readings<'_, C>, n: u64) -> u64 {
         let intent = readings.charge();
-        self.direct.ask(readings, Penalty(n), intent).charged.map_or(0, |charged| charged.permits)
+        self.direct.ask(&mut readings, Penalty(n), intent).charged.map_or(0, |charged| charged.permits)
     }
 }
 
@@ -61,7 +61,7 @@ impl<A: Reservable, K: ?Sized, C: Clock, S: BuildHasher> Keyed<A, K, C, S> {
         }
         let charged = match self.table.charge(fingerprint, &mut readings, Penalty(n)) {
             Ok(answer) => answer.charged,
-            Err(full) => self.overflow(fingerprint, full, &readings, Penalty(n)).1,
+            Err(full) => self.overflow(fingerprint, full, &mut readings, Penalty(n)).1,
         };
         charged.map_or(0, |charged| charged.permits)
     }

@@ -32,22 +32,41 @@ pub struct Reservation<'a> {
     receipt: Option<Receipt>,
     permits: u64,
     due: Instant,
+    /// They were there when they were charged: whatever the clock tells later, there is nothing to wait for.
+    was_due: bool,
 }
 
-impl Reservation<'_> {
+impl<'a> Reservation<'a> {
+    /// Of permits that are there at `due`, by a call that was decided at `now`.
+    fn new(
+        issuer: &'a (dyn Issuer + Sync),
+        receipt: Option<Receipt>,
+        permits: u64,
+        due: u64,
+        now: u64,
+    ) -> Self {
+        Self { issuer, receipt, permits, due: Instant::from_nanos(due.max(now)), was_due: due <= now }
+    }
+
+    /// When they may be used, if they could not be at once.
+    pub(crate) fn due_later(&self) -> Option<Instant> {
+        (!self.was_due).then_some(self.due)
+    }
+
     /// The number of permits.
     pub fn permits(&self) -> u64 {
         self.permits
     }
 
-    /// When they may be used, on the limiter's clock: the first ns at which they are there.
+    /// When they may be used, on the limiter's clock: the first ns at which they are there. If they were there when they
+    /// were reserved, the reading on which that was decided.
     pub fn due(&self) -> Instant {
         self.due
     }
 
-    /// How long that is from now; zero once they are due.
+    /// How long that is from now; zero once they are due, and if they were there when they were reserved.
     pub fn wait(&self) -> Duration {
-        self.due.saturating_duration_since(self.issuer.now())
+        self.due_later().map_or(Duration::ZERO, |due| due.saturating_duration_since(self.issuer.now()))
     }
 
     /// The permits will be used: nothing is given back.
@@ -150,15 +169,15 @@ impl<A: Algorithm, C: Clock> Limiter<A, C> {
     /// A reservation, if only one that is due at once where the algorithm can make no other.
     pub(crate) fn reserve_with(
         &self,
-        readings: Readings<'_, C>,
+        mut readings: Readings<'_, C>,
         n: u64,
         max_wait: Duration,
     ) -> Result<Reservation<'_>, Denied> {
         let ask = Reserve { permits: n, max_wait: whole_nanos(max_wait) };
-        let (now, intent) = (readings.now(), readings.charge_for(n));
-        let answer = self.direct.ask(readings, ask, intent);
-        let due = due(self.direct.policy(), answer, ask, now)?;
-        Ok(Reservation { issuer: self, receipt: answer.charged.map(Receipt::direct), permits: n, due })
+        let intent = readings.charge_for(n);
+        let answer = self.direct.ask(&mut readings, ask, intent);
+        let due = due(self.direct.policy(), answer, ask)?;
+        Ok(Reservation::new(self, answer.charged.map(Receipt::direct), n, due, readings.now()))
     }
 }
 
@@ -207,36 +226,35 @@ impl<A: Algorithm, K: ?Sized, C: Clock, S: BuildHasher + Sync> Keyed<A, K, C, S>
         max_wait: Duration,
     ) -> Result<Reservation<'_>, Denied> {
         let ask = Reserve { permits: n, max_wait: whole_nanos(max_wait) };
-        let now = readings.now();
         let policy = self.table.policy();
         // Neither needs a slot.
         if n == 0 || n > policy.limit() {
             let answer = self.table.look(fingerprint, &mut readings, n, Intent::Peek);
-            let due = due(policy, answer, ask, now)?;
-            return Ok(Reservation { issuer: self, receipt: None, permits: n, due });
+            let due = due(policy, answer, ask)?;
+            return Ok(Reservation::new(self, None, n, due, readings.now()));
         }
         let (is_shared, charged, due) = match self.table.charge(fingerprint, &mut readings, ask) {
-            Ok(answer) => (false, answer.charged, due(policy, answer, ask, now)?),
+            Ok(answer) => (false, answer.charged, due(policy, answer, ask)?),
             Err(full) => {
-                let (decision, charged) = self.overflow(fingerprint, full, &readings, ask);
+                let (decision, charged) = self.overflow(fingerprint, full, &mut readings, ask);
                 let _ = decision.into_result()?;
                 let due = match (&self.overflow, charged) {
                     (Spillway::Shared(shared), Some(charged)) => shared.policy().due(charged.word),
                     _ => 0,
                 };
-                (true, charged, Instant::from_nanos(due.max(now)))
+                (true, charged, due)
             }
         };
         let receipt = |charged| Receipt { fingerprint, is_shared, charged };
-        Ok(Reservation { issuer: self, receipt: charged.map(receipt), permits: n, due })
+        Ok(Reservation::new(self, charged.map(receipt), n, due, readings.now()))
     }
 }
 
-/// When what was asked for at `now` is due, or why it was refused.
-fn due<P: Policy>(policy: &P, answer: Answer<P::View>, ask: Reserve, now: u64) -> Result<Instant, Denied> {
+/// The first ns at which what was asked for is there, 0 if it is, or why it was refused.
+fn due<P: Policy>(policy: &P, answer: Answer<P::View>, ask: Reserve) -> Result<u64, Denied> {
     let due = answer.charged.map_or(0, |charged| policy.due(charged.word));
     match P::decision(answer).into_result() {
-        Ok(_) => Ok(Instant::from_nanos(due.max(now))),
+        Ok(_) => Ok(due),
         // The reservation is granted when what it has to wait for is no further away than it may be.
         Err(denied) => Err(denied.sooner_by(ask.max_wait(policy))),
     }

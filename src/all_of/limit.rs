@@ -111,13 +111,13 @@ impl<A: Algorithm, C: Clock> sealed::Limit for Limiter<A, C> {
     }
 
     fn look(&self, times: Times, permits: u64) -> Decision {
-        A::Policy::decision(self.direct.ask(times.readings(&self.clock), All(permits), times.look()))
+        A::Policy::decision(self.direct.ask(&mut times.readings(&self.clock), All(permits), times.look()))
     }
 
     fn charge(&self, times: Times, permits: u64) -> (Decision, Option<Receipt>) {
-        let readings = times.readings(&self.clock);
+        let mut readings = times.readings(&self.clock);
         let intent = readings.charge_for(permits);
-        let answer = self.direct.ask(readings, All(permits), intent);
+        let answer = self.direct.ask(&mut readings, All(permits), intent);
         (A::Policy::decision(answer), answer.charged.map(Receipt::direct))
     }
 }

@@ -7,11 +7,12 @@ mod keyed;
 mod late_readings;
 mod races;
 mod requests;
-mod scripted_clock;
 mod windows;
 
 #[path = "../support/race.rs"]
 mod race;
+#[path = "../support/scripted_clock.rs"]
+mod scripted_clock;
 #[path = "../support/stream.rs"]
 mod stream;
 

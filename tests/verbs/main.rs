@@ -1,11 +1,15 @@
 //! The verbs beside `check`: what each gives, takes and tells, one call after the other.
 
+mod acquire;
 mod partial;
 mod penalty;
 mod racing;
 mod refund;
 mod reserve;
 mod reset;
+
+#[path = "../support/scripted_clock.rs"]
+mod scripted_clock;
 
 use core::time::Duration;
 

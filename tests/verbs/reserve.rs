@@ -207,7 +207,7 @@ fn permits_of_the_shared_limit_that_are_there_are_due_at_the_reading_that_reserv
     }
     clock.advance(SECOND / 2);
     // One has come back at least, before now.
-    let held = limiter.reserve(&1000, 1, 0 * SECOND).expect("in half a second one and a half come back");
+    let held = limiter.reserve(&1000, 1, nanos(0)).expect("in half a second one and a half come back");
     assert_eq!((held.due(), held.wait()), (at(500_000_000), nanos(0)));
 }
 

@@ -392,3 +392,41 @@ fn a_table_full_of_keys_ahead_of_the_clock_heals_them_and_nothing_else() {
     let edge = Word::live(ahead - 1);
     assert_eq!((now_in(), guard.newest()), (vec![edge, words[1], edge, edge], NOW + SLACK_NANOS));
 }
+
+#[test]
+fn whoever_waits_while_a_stopped_inserter_holds_the_last_slot_gives_up_at_the_deadline() {
+    use core::future::Future;
+    use core::task::{Context, Poll, Waker};
+    use core::time::Duration;
+
+    use crate::{Clock, Keyed, Patience, Timer};
+
+    /// Moves the clock on; counts.
+    struct Sleeper(ManualClock, Mutex<usize>);
+
+    impl Timer for Sleeper {
+        async fn sleep(&self, duration: Duration) {
+            assert!(self.0.now().as_nanos() < 1000, "the deadline has passed");
+            self.0.advance(duration);
+            *self.1.lock().expect("nobody panicked") += 1;
+        }
+    }
+
+    let clock = ManualClock::new();
+    let bucket = TokenBucket::new(Quota::per_day(1)).clock(clock.clone());
+    let keyed: Keyed<TokenBucket, u64, _> = bucket.keyed(1).build().expect("a quota that fits");
+    for number in 0..64 {
+        let _ = keyed.check(&number);
+    }
+    assert!(keyed.stats().overflowed > 0, "the table is full");
+    set(all_slots(&keyed.table).next().expect("a slot"), key(5), Word::new(Tag::Held, 0));
+    let timer = Sleeper(clock.clone(), Mutex::new(0));
+    let patience = Patience::until(Instant::from_nanos(1000));
+    let waits = core::pin::pin!(keyed.acquire(&1000, 1, patience, &timer));
+    let Poll::Ready(result) = waits.poll(&mut Context::from_waker(Waker::noop())) else {
+        panic!("the timer has no end")
+    };
+    assert!(result.is_err());
+    // 1 ns and twice as long each time, up to 512 ns, and a rest.
+    assert_eq!((clock.now().as_nanos(), *timer.1.lock().expect("nobody panicked")), (1000, 10));
+}
