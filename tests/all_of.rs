@@ -103,6 +103,46 @@ fn what_remains_is_that_of_the_limit_with_the_least_left() {
 }
 
 #[test]
+fn of_limits_that_all_allow_the_earlier_is_told_if_it_has_less_left_or_as_much() {
+    let clock = ManualClock::new();
+    let (tight, wide) = (bucket(Quota::per_hour(3), &clock), bucket(Quota::per_second(10), &clock));
+    let decision = AllOf::new((&tight, &wide)).check();
+    assert_eq!((decision.limiting(), decision.decision().remaining()), (0, Some(2)));
+    let (first, second) = (bucket(Quota::per_hour(5), &clock), bucket(Quota::per_second(5), &clock));
+    let both = AllOf::new((&first, &second));
+    for decision in [both.peek(1), both.check()] {
+        assert_eq!((decision.is_allowed(), decision.limiting()), (true, 0));
+    }
+}
+
+#[test]
+fn a_cost_beyond_all_numbers_is_too_large_and_does_not_wrap() {
+    let bytes = bucket(Quota::per_second(1000), &ManualClock::new());
+    let both = AllOf::new(((&bytes).costing(1 << 63),));
+    for decision in [both.peek(2), both.check_n(2)] {
+        assert_eq!(decision.outcome(), Outcome::TooLarge);
+    }
+}
+
+#[test]
+fn a_limit_named_twice_without_room_for_both_tells_a_wait_that_is_never_enough_and_with_its_cost_none() {
+    let clock = ManualClock::new();
+    let limiter = bucket(Quota::per_second(1), &clock);
+    for _ in 0..10 {
+        let refused = AllOf::new((&limiter, &limiter)).check();
+        assert_eq!((refused.limiting(), refused.retry_after()), (1, Some(Duration::from_secs(1))));
+        assert_eq!(limiter.peek(0).remaining(), Some(1), "nothing is charged");
+        clock.advance(Duration::from_secs(1));
+    }
+    let refused = AllOf::new(((&limiter).costing(2),)).check();
+    assert_eq!((refused.outcome(), refused.retry_after()), (Outcome::TooLarge, None));
+    let roomy = TokenBucket::new(Quota::per_second(1)).burst(2).clock(clock.clone()).build().expect("fits");
+    let costing = AllOf::new(((&roomy).costing(2),));
+    assert!(costing.check().is_allowed());
+    assert_eq!(costing.check().retry_after(), Some(Duration::from_secs(2)));
+}
+
+#[test]
 fn keys_and_logs_and_costs_go_together() {
     let clock = ManualClock::new();
     let bytes = bucket(Quota::per_second(1000), &clock);

@@ -58,7 +58,7 @@ impl CombinedDecision {
     }
 
     /// How long to wait until no limit refuses, alone: the longest of the waits of those that did. `None` if allowed,
-    /// and where no wait can help.
+    /// and where no wait can help. Not of [a limit that is named twice](crate::AllOf#the-same-limit-twice).
     pub fn retry_after(&self) -> Option<Duration> {
         self.decision.retry_after()
     }

@@ -49,6 +49,23 @@ use limit::Times;
 /// passed that limit. Both happen only when threads compete for the last permits of a later limit: put the limit that
 /// refuses most first.
 ///
+/// # The same limit twice
+///
+/// A limit that is named twice is charged twice, but asked each time as if it were asked once: the wait that a refusal
+/// tells is that for one of the charges, and if its capacity is below what both cost, no wait is ever enough. Name it
+/// once, with what it costs in all:
+///
+/// ```
+/// use tollgate::{AllOf, Limit, Outcome, Quota, TokenBucket};
+///
+/// let limiter = TokenBucket::new(Quota::per_hour(1)).build()?;
+/// let twice = AllOf::new((&limiter, &limiter)).check();
+/// assert!(twice.retry_after().is_some(), "an hour, after which the same is told again");
+/// let costing = AllOf::new(((&limiter).costing(2),)).check();
+/// assert_eq!(costing.outcome(), Outcome::TooLarge);
+/// # Ok::<(), tollgate::BuildError>(())
+/// ```
+///
 /// # Logs
 ///
 /// A [`SlidingLog`](crate::SlidingLog) cannot be undone, so there may be one, and it is the last. The types see to it:
