@@ -15,7 +15,8 @@ impl<A: Refundable, C: Clock> Limiter<A, C> {
     /// Never more than there is room for: a bucket is full at its capacity, and a window takes back what it has granted
     /// itself, while it lasts. What is given back may be granted again, so the bound on what is granted is the
     /// algorithm's plus what was refunded: that it was not used is the caller's word. What keeps to the bound by itself
-    /// is a [`Reservation`](crate::Reservation) that is cancelled.
+    /// is a [`Reservation`](crate::Reservation) that is cancelled. Cancel before you refund: see
+    /// [there](crate::Reservation#what-a-cancel-gives-back).
     ///
     /// O(1), lock-free; takes effect at one instant. What comes back to a [`SlidingCounter`](crate::SlidingCounter) in
     /// the moment in which its window passes may still weigh in the next.

@@ -26,6 +26,15 @@ use crate::table::Fingerprint;
 /// and giving back both would grant more than the bound in some span. (With a capacity of 5 and 1 per ns: 5 at 100, 3 at
 /// 103, then the first cancelled at 104: in full, 5 more at 104 would make eight in 2 ns.) Never twice, and never to a
 /// state that has moved on.
+///
+/// A charge is known by the word that it left. Once something was [refunded](crate::Limiter::refund) since, a later
+/// charge may leave exactly the same one, and a cancel then takes that charge back: cancel what you hold before you
+/// refund anything else.
+///
+/// # The bound
+///
+/// Permits are due at whole ns, rounded up. So in any span of time `t` at most `capacity + rate * (t + 1 ns)` permits are
+/// due: those at its beginning may have been there up to 1 ns before.
 #[must_use = "dropping a reservation cancels it"]
 pub struct Reservation<'a> {
     issuer: &'a (dyn Issuer + Sync),
@@ -126,6 +135,7 @@ impl fmt::Debug for Reservation<'_> {
 impl<A: Reservable, C: Clock> Limiter<A, C> {
     /// Asks for `n` permits now or later, after a wait of at most `max_wait`, and no longer than the bucket's own
     /// [`max_wait`](TokenBucket::max_wait). They are charged at once: first come, first served, without a queue, in O(1).
+    /// Over a span `t` the [bound](Reservation#the-bound) is that of `t + 1 ns`.
     ///
     /// # Errors
     ///

@@ -57,7 +57,8 @@ const SPAN_MAX: u128 = 1 << (VALUE_BITS - 2);
 ///
 /// It starts full with `capacity` tokens and refills evenly at the quota's rate, up to the capacity. A request for
 /// `n` permits takes `n` tokens or is refused. In any span of time `t` at most `capacity + rate * t` permits are
-/// granted.
+/// granted. Permits that are [reserved](crate::Limiter::reserve) count when they are due, which is told in whole ns,
+/// rounded up: then it is at most `capacity + rate * (t + 1 ns)`.
 ///
 /// ```
 /// use tollgate::{Quota, TokenBucket};

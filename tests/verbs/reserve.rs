@@ -27,6 +27,26 @@ fn permits_are_due_in_the_order_they_are_reserved_at_exactly_their_instants() {
 }
 
 #[test]
+fn what_is_due_in_any_span_is_within_the_bound_of_one_nanosecond_more() {
+    let mut is_above_that_of_the_span = false;
+    for (limit, burst) in [(1_500_000, 1), (1_500_000, 2), (999_983, 1), (300_000_000, 1), (7, 3)] {
+        let bucket = TokenBucket::new(Quota::per_second(limit)).burst(burst).max_wait(100 * SECOND);
+        let limiter = bucket.clock(clock_at(0)).build().expect("a quota that fits");
+        let reserve = |_| limiter.reserve(1, 100 * SECOND).expect("within 100 s");
+        let held: Vec<_> = (0..100).map(reserve).collect();
+        let bound = |span: u64| burst + span * limit / 1_000_000_000;
+        for (number, last) in held.iter().enumerate() {
+            for (first, permits) in held[..=number].iter().rev().zip(1..) {
+                let span = last.due().as_nanos() - first.due().as_nanos();
+                assert!(permits <= bound(span + 1), "{permits} of {limit} per second in {span} ns");
+                is_above_that_of_the_span |= permits > bound(span);
+            }
+        }
+    }
+    assert!(is_above_that_of_the_span, "dues are rounded up");
+}
+
+#[test]
 fn a_wait_longer_than_the_call_asks_for_is_refused_and_nothing_is_charged() {
     let limiter = a_second_each().clock(clock_at(0)).build().expect("a quota that fits");
     limiter.reserve(1, SECOND).expect("at once").keep();
@@ -97,6 +117,24 @@ fn a_reservation_dropped_is_cancelled_and_one_that_is_kept_is_not() {
     assert_eq!(limiter.peek(0).remaining(), Some(5));
     limiter.reserve(2, nanos(0)).expect("a full bucket").keep();
     assert_eq!(limiter.peek(0).remaining(), Some(3));
+}
+
+/// As documented: whoever refunds first has the word of the reservation come back, by another's charge.
+#[test]
+fn a_cancel_after_a_refund_may_take_back_a_later_charge_that_left_the_same_word() {
+    let clock = clock_at(0);
+    let limiter = TokenBucket::new(Quota::per_second(1)).burst(3).clock(clock.clone()).build().expect("fits");
+    for (is_refunded_first, given_back) in [(true, 1), (false, 0)] {
+        assert!(limiter.check_n(2).is_allowed());
+        let held = limiter.reserve(1, nanos(0)).expect("three");
+        if is_refunded_first {
+            assert_eq!(limiter.refund(2), 2);
+        }
+        clock.advance(2 * SECOND);
+        assert!(limiter.check().is_allowed());
+        assert_eq!(held.cancel(), given_back);
+        clock.advance(10 * SECOND);
+    }
 }
 
 #[test]
