@@ -195,7 +195,8 @@ impl<'a, F: Fn(Instant, Duration) -> Result<Reservation<'a>, Denied>> Acquisitio
     /// Whether a reservation was decided on a reading that erred, or on a later one than the time left was told on: no
     /// other is due beyond the deadline, or further ahead than anybody waits.
     fn is_too_late(&self, due: Instant, wait: Duration) -> bool {
-        let longest = self.max_wait.min(self.patience.longest()) + Duration::from_nanos(SLACK_NANOS);
+        let longest = self.max_wait.min(self.patience.longest());
+        let longest = longest.saturating_add(Duration::from_nanos(SLACK_NANOS));
         wait > longest || self.deadline.is_some_and(|deadline| due > deadline)
     }
 
