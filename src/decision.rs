@@ -179,6 +179,14 @@ impl Decision {
         }
     }
 
+    /// For a decision that has charged: the first ns at which the permits are there; 0 if they were.
+    pub(crate) fn due_nanos(&self) -> u64 {
+        match &self.view {
+            View::TokenBucket(_, view) => view.due(),
+            _ => 0,
+        }
+    }
+
     /// Whether a keyed limiter had no slot for the key, so that its [`Overflow`](crate::Overflow) policy decided.
     pub fn overflowed(&self) -> bool {
         self.verdict().overflowed

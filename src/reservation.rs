@@ -9,7 +9,7 @@ use crate::algorithm::{Algorithm, Answer, Ask, Intent, Policy, Reservable, Reser
 use crate::clock::{Clock, Instant};
 use crate::decision::Denied;
 use crate::hash::KeyOf;
-use crate::keyed::{Keyed, Spillway};
+use crate::keyed::Keyed;
 use crate::limiter::Limiter;
 use crate::reading::{Readings, nanos};
 use crate::receipt::{Issuer, Receipt};
@@ -240,19 +240,18 @@ impl<A: Algorithm, K: ?Sized, C: Clock, S: BuildHasher + Sync> Keyed<A, K, C, S>
         // Neither needs a slot.
         if n == 0 || n > policy.limit() {
             let answer = self.table.look(fingerprint, &mut readings, n, Intent::Peek);
-            let due = due(policy, answer, ask)?;
-            return Ok(Reservation::new(self, None, n, due, readings.now()));
+            // Unless the limit has been raised since it was compared with.
+            if n == 0 || !answer.is_allowed() {
+                let due = due(policy, answer, ask)?;
+                return Ok(Reservation::new(self, None, n, due, readings.now()));
+            }
         }
         let (is_shared, charged, due) = match self.table.charge(fingerprint, &mut readings, ask) {
             Ok(answer) => (false, answer.charged, due(policy, answer, ask)?),
             Err(full) => {
                 let (decision, charged) = self.overflow(fingerprint, full, &mut readings, ask);
-                let _ = decision.into_result()?;
-                let due = match (&self.overflow, charged) {
-                    (Spillway::Shared(shared), Some(charged)) => shared.policy().due(charged.word),
-                    _ => 0,
-                };
-                (true, charged, due)
+                let decision = decision.into_result()?;
+                (true, charged, charged.map_or(0, |_| decision.due_nanos()))
             }
         };
         let receipt = |charged| Receipt { fingerprint, is_shared, charged };
@@ -262,9 +261,9 @@ impl<A: Algorithm, K: ?Sized, C: Clock, S: BuildHasher + Sync> Keyed<A, K, C, S>
 
 /// The first ns at which what was asked for is there, 0 if it is, or why it was refused.
 fn due<P: Policy>(policy: &P, answer: Answer<P::View>, ask: Reserve) -> Result<u64, Denied> {
-    let due = answer.charged.map_or(0, |charged| policy.due(charged.word));
+    let has_charged = answer.charged.is_some();
     match P::decision(answer).into_result() {
-        Ok(_) => Ok(due),
+        Ok(decision) => Ok(if has_charged { decision.due_nanos() } else { 0 }),
         // The reservation is granted when what it has to wait for is no further away than it may be.
         Err(denied) => Err(denied.sooner_by(ask.max_wait(policy))),
     }

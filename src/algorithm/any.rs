@@ -202,10 +202,6 @@ impl Policy for AnyPolicy {
         on_each!(Self, self, one => Ok(decided(one, one.reserve(state, word, now, ask, intent)?)))
     }
 
-    fn due(&self, word: Word) -> u64 {
-        on_each!(Self, self, one => one.due(word))
-    }
-
     fn max_wait(&self) -> u64 {
         on_each!(Self, self, one => one.max_wait())
     }

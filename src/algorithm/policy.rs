@@ -135,12 +135,6 @@ pub trait Policy: Debug + Send + Sync + 'static {
         self.attempt(state, word, now, ask.permits, intent)
     }
 
-    /// The first ns at which the permits of a charge that left `word` are there; 0 if they were.
-    #[inline]
-    fn due(&self, _word: Word) -> u64 {
-        0
-    }
-
     /// The longest wait in ns that a reservation may ask for.
     #[inline]
     fn max_wait(&self) -> u64 {

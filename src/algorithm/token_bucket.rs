@@ -363,12 +363,6 @@ impl Policy for TokenBucketPolicy {
         self.charge(state, word, charged, now, permits)
     }
 
-    /// The first ns at which the permits of a charge that left `word` have come back; 0 if they were there.
-    fn due(&self, word: Word) -> u64 {
-        let missing = word.value().saturating_sub(self.full);
-        if missing == 0 { 0 } else { nanos_at(self.rate, missing, self.horizon).unwrap_or(self.horizon) }
-    }
-
     /// The longest wait in ns that a reservation may ask for.
     fn max_wait(&self) -> u64 {
         self.max_wait
@@ -493,6 +487,12 @@ impl TokenBucketView {
 
     pub(crate) fn reset_after(&self) -> Option<u64> {
         self.wait(self.full_at)
+    }
+
+    /// The first ns at which the permits that were charged have come back; 0 if they were there.
+    pub(crate) fn due(&self) -> u64 {
+        let missing = self.full_at.saturating_sub(self.capacity * self.unit_cost);
+        if missing == 0 { 0 } else { nanos_at(self.rate, missing, self.horizon).unwrap_or(self.horizon) }
     }
 }
 

@@ -241,16 +241,6 @@ impl<P: Adjust> Policy for AdjustablePolicy<P> {
         })
     }
 
-    /// Under the policy that the charge was made under. If there have been two others since, nobody knows: never.
-    fn due(&self, word: Word) -> u64 {
-        match self.numbers.under(word) {
-            Under::Current(policy, _) | Under::Previous { policy, .. } => {
-                policy.due(word.under(Parameters::FIRST))
-            }
-            Under::Past => self.horizon(),
-        }
-    }
-
     /// The same of all.
     fn max_wait(&self) -> u64 {
         self.numbers.current().max_wait()
