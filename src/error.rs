@@ -125,7 +125,7 @@ impl core::error::Error for BuildError {}
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SetQuotaError {
-    /// Another thread is changing the quota, or it was changed four times within the last 10 s: try again later.
+    /// Another thread is changing the quota, or it was changed within the last 10 s: try again later.
     Busy,
     /// The new quota cannot be represented.
     Build(BuildError),
@@ -153,9 +153,7 @@ pub enum SetQuotaError {
 impl fmt::Display for SetQuotaError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Self::Busy => {
-                f.write_str("the quota is being changed, or was four times in the last 10 s; try again later")
-            }
+            Self::Busy => f.write_str("the quota is being changed, or was in the last 10 s; try again later"),
             Self::Build(error) => error.fmt(f),
             Self::LimitTooLarge { limit, max } => {
                 write!(

@@ -30,8 +30,8 @@ impl<A: Adjusts, C: Clock> Limiter<Adjustable<A>, C> {
     ///
     /// # Errors
     ///
-    /// [`SetQuotaError`] if the quota cannot be represented or what has been used cannot be carried over, and for a fifth
-    /// change within 10 s. Then nothing has changed.
+    /// [`SetQuotaError`] if the quota cannot be represented or what has been used cannot be carried over, and for a change
+    /// within 10 s of the last. Then nothing has changed.
     ///
     /// ```
     /// use tollgate::{FixedWindow, Quota, SetQuotaError};

@@ -1,6 +1,6 @@
 //! Models of quotas that change: a decision is by one of them, and what has been used carries over.
 //!
-//! Modelled, there are three sets of numbers, so that the third change is stored where the first numbers were.
+//! There are three sets of numbers and two tags, so that the second change uses a tag again, and the third a set.
 #![cfg(loom)]
 
 use std::sync::Arc;

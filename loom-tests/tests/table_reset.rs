@@ -94,3 +94,24 @@ fn reset_racing_with_recycling_resets_no_other_key() {
         assert_eq!([again, ask_at(&table, 2, 2 * MS)], [Answer::Refused; 2]);
     });
 }
+
+/// Key 1 is reset twice, and one of the two is stopped while the slot goes to key 2, whose charge comes to the very word
+/// that it has found.
+///
+/// Catches a reset of a word that does not look whose it is by then.
+#[test]
+fn reset_stopped_until_the_word_recurs_resets_no_other_key() {
+    model(2, || {
+        let table = buckets(3, 1);
+        assert_eq!(ask_for(&table, 1, 3, 0), Answer::Granted);
+        let reset = spawn(&table, |table| table.reset_at(&1, at(0)));
+        assert!(table.reset_at(&1, at(0)));
+        let first = ask_for(&table, 2, 2, MS);
+        let more = ask_for(&table, 2, 3, MS);
+        let _ = reset.join().expect("whether it had a state");
+        let then = ask_for(&table, 2, 3, MS);
+        if first == Answer::Granted {
+            assert_eq!([more, then], [Answer::Refused; 2], "5 of a capacity of 3 at one instant");
+        }
+    });
+}

@@ -67,6 +67,52 @@ fn refund_racing_with_recycling_gives_no_other_key_anything_back() {
     });
 }
 
+/// Three are granted to key 1 and given back by two callers, of whom one is stopped while the slot goes to key 2, whose
+/// charge comes to the very word that it has found.
+///
+/// Catches a take-back from a word that does not look whose it is by then.
+#[test]
+fn refund_stopped_until_the_word_recurs_gives_no_other_key_anything_back() {
+    model(3, || {
+        let table = buckets(3, 1);
+        assert_eq!(ask_for(&table, 1, 3, 0), Answer::Granted);
+        let refund = spawn(&table, |table| table.refund_at(&1, at(0), 1));
+        let back = table.refund_at(&1, at(0), 2);
+        let first = ask_at(&table, 2, 2 * MS);
+        let more = ask_for(&table, 2, 3, 2 * MS);
+        let late = refund.join().expect("what came back");
+        let then = ask_for(&table, 2, 3, 2 * MS);
+        assert_eq!(back, 2);
+        assert!(late <= 1, "{late}");
+        if first == Answer::Granted {
+            assert_eq!([more, then], [Answer::Refused; 2], "4 of a capacity of 3 at one instant");
+        }
+    });
+}
+
+/// The same of a cancel, after a refund of what was charged before the reservation.
+///
+/// Catches a take-back from a word that does not look whose it is by then.
+#[test]
+fn cancel_stopped_until_the_word_recurs_gives_no_other_key_anything_back() {
+    model(3, || {
+        let table = buckets(3, 1);
+        assert_eq!(ask_for(&table, 1, 2, 0), Answer::Granted);
+        let reserved = table.reserve_at(&1, at(0), 1, Duration::ZERO).expect("three");
+        let other = spawn(&table, |table| {
+            let back = table.refund_at(&1, at(0), 2);
+            let first = ask_at(table, 2, 2 * MS);
+            (back, first, ask_for(table, 2, 3, 2 * MS))
+        });
+        let cancelled = reserved.cancel();
+        let (back, first, more) = other.join().expect("the other thread");
+        let then = ask_for(&table, 2, 3, 2 * MS);
+        if first == Answer::Granted {
+            assert_eq!([more, then], [Answer::Refused; 2], "4 of 3 at one instant: {cancelled}, {back}");
+        }
+    });
+}
+
 /// A refund by a thread that slept while the key's slot was recycled gives back what was charged since, and no more.
 ///
 /// Catches a refund that forgets when the key was recycled: it is told that three of one came back.

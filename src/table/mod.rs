@@ -13,6 +13,7 @@
 //! - HELD to NEWBORN: the key is inserted. What commits the insertion is the exchange of the key's *guard* (see
 //!   `guard.rs`), so of any number of threads that insert one key at once exactly one commits.
 //! - NEWBORN to LIVE: the first charge, in its own exchange.
+//! - LIVE to MARKED and back: charges are taken back (`take_back.rs`). Everybody else takes the one for the other.
 //! - LIVE to FREE: recycled, once it is stale.
 //!
 //! FREE, HELD and NEWBORN words carry a stamp: the state is fresh as of then. A recycled slot is stamped with the
@@ -28,7 +29,8 @@
 //! Not if charges were taken back: then the last owner's word may have been a later one, and the new owner may come to
 //! just that. So a charge looks at the fingerprint once more after its exchange. If it has met another key's word it
 //! decides again; the other key is charged for nothing. (What it cannot see is a slot that went to another key and back
-//! while it was stopped twice, both times at the same word.)
+//! while it was stopped twice, both times at the same word.) Nor may a take-back trust the word that it has found: see
+//! `take_back.rs`.
 
 #[cfg(test)]
 mod crowd;

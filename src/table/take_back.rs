@@ -1,4 +1,18 @@
 //! Taking charges of a key back.
+//!
+//! A word that is taken back from is lowered, and so it may recur: a thread that has found its key's word and is stopped
+//! may wake when the slot is another key's, at just that word. A charge that has met one decides again, and has only
+//! refused; what was given back to another key would be granted at once. So charges are taken back in two exchanges.
+//!
+//! - The first *marks* the word: the same value under another tag, by which no decision differs, whose word it may be.
+//!   The fingerprint, read after it, tells whose it is; another key's is left as it was.
+//! - The second takes back from the marked word. A charge leaves an unmarked one, and a slot changes hands by unmarked
+//!   ones. So if it succeeds the word was the key's all the while.
+//!
+//! Not if another thread has marked the same value meanwhile. So what remains is: a thread stopped between its two
+//! exchanges, a slot that goes to another key and comes to the same word, and a second thread that is between the two
+//! exchanges of a take-back at that moment, of the other key's charges, or also of the first's and stopped before it
+//! marked. No thread that is stopped once gives another key anything back, as long as no other is stopped in here.
 
 use crate::algorithm::{Charged, Policy, Refund, Reset, Tag, Word};
 use crate::table::shape::Fingerprint;
@@ -8,22 +22,29 @@ use crate::table::{Located, Table};
 impl<P: Policy> Table<P> {
     /// Undoes a charge, if nothing was charged to the key since: how many permits come back.
     pub(crate) fn undo(&self, fingerprint: Fingerprint, now: u64, charged: Charged) -> u64 {
-        let found = self.find(&self.shape.probes(fingerprint), fingerprint);
-        let Some(Located { slot, word }) = found.filter(|found| found.word == charged.word) else {
-            return 0;
-        };
-        let (given, before) = self.policy.undone(charged, now);
-        if slot.state.exchange(word, before).is_ok() { given } else { 0 }
+        let probes = self.shape.probes(fingerprint);
+        // Marked or not: the mark may be that of a thread which was after another key.
+        let is_as_charged = |word: Word| word.marked() == charged.word.marked();
+        loop {
+            let found = self.find(&probes, fingerprint).filter(|found| is_as_charged(found.word));
+            let Some(found) = found else { return 0 };
+            let Some(Located { slot, word }) = mark(found, fingerprint) else { continue };
+            let (given, before) = self.policy.undone(charged, now);
+            if slot.state.exchange(word, before).is_ok() {
+                return given;
+            }
+        }
     }
 
     /// Forgets what was charged to the key; whether it had a state.
     pub(crate) fn reset(&self, fingerprint: Fingerprint, now: u64) -> bool {
         let probes = self.shape.probes(fingerprint);
         loop {
-            let Some(Located { slot, word }) = self.find(&probes, fingerprint) else { return false };
-            if word.is_newborn() {
+            let Some(found) = self.find(&probes, fingerprint) else { return false };
+            if found.word.is_newborn() {
                 return true;
             }
+            let Some(Located { slot, word }) = mark(found, fingerprint) else { continue };
             let now = self.not_before_its_slot(fingerprint, now);
             let is_reset = match self.policy.reset(slot.state, word, now) {
                 Ok(Reset::Done) => true,
@@ -72,12 +93,27 @@ impl<P: Refund> Table<P> {
     pub(crate) fn refund(&self, fingerprint: Fingerprint, now: u64, permits: u64) -> u64 {
         let probes = self.shape.probes(fingerprint);
         loop {
-            let Some(Located { slot, word }) = self.find(&probes, fingerprint) else { return 0 };
+            let found = self.find(&probes, fingerprint).filter(|found| found.word.is_live());
+            let Some(found) = found else { return 0 };
+            let Some(Located { slot, word }) = mark(found, fingerprint) else { continue };
             let now = self.not_before_its_slot(fingerprint, now);
-            let Some((given, less)) = self.policy.refunded(word, now, permits) else { return 0 };
+            let refunded = self.policy.refunded(word, now, permits);
+            let (given, less) = refunded.unwrap_or((0, Word::live(word.value())));
             if slot.state.exchange(word, less).is_ok() {
                 return given;
             }
         }
     }
+}
+
+/// Marks the owner's word, or finds it marked; `None` if it was changed first, or is another key's.
+fn mark(Located { slot, word }: Located<'_>, owner: Fingerprint) -> Option<Located<'_>> {
+    let marked = word.marked();
+    slot.state.exchange(word, marked).ok()?;
+    // After the exchange: the slot's owner then, or a later one, under whom the word is no longer marked.
+    if slot.fingerprint() == owner.get() {
+        return Some(Located { slot, word: marked });
+    }
+    let _ = slot.state.exchange(marked, word);
+    None
 }

@@ -23,15 +23,10 @@ fn what_was_used_is_used_under_a_higher_and_a_lower_limit() {
     fn test<A: Adjusts>(algorithm: impl Fn(u64) -> A) {
         let limiter = adjustable(algorithm(5), 10);
         assert!(limiter.check_at(at(SECOND), 5).is_allowed());
-        for (limit, left) in [(10, 5), (3, 0), (6, 1)] {
-            limiter.set_quota_at(at(SECOND), &algorithm(limit)).expect("the first changes");
-            assert_eq!(
-                remaining(&limiter, SECOND),
-                Some(left),
-                "{algorithm:?}",
-                algorithm = algorithm(limit)
-            );
-            let decision = limiter.check_at(at(SECOND), left + 1);
+        for (limit, left, now) in [(10, 5, SECOND), (3, 0, 11 * SECOND), (6, 1, 21 * SECOND)] {
+            limiter.set_quota_at(at(now), &algorithm(limit)).expect("slowly enough");
+            assert_eq!(remaining(&limiter, now), Some(left), "{:?}", algorithm(limit));
+            let decision = limiter.check_at(at(now), left + 1);
             assert!(!decision.is_allowed());
             assert_eq!(decision.limit(), limit);
         }
@@ -76,13 +71,13 @@ fn past_of_a_bucket_is_settled_at_the_old_rate() {
 
 #[test]
 fn bucket_whose_capacity_is_lowered_and_raised_forgives_the_difference() {
-    let bucket = |capacity| TokenBucket::new(quota(1, SECOND)).burst(capacity);
+    let bucket = |capacity| TokenBucket::new(quota(1, 86_400 * SECOND)).burst(capacity);
     let limiter = adjustable(bucket(100), 100);
     assert!(limiter.check_at(at(0), 100).is_allowed());
     limiter.set_quota_at(at(0), &bucket(1)).expect("the first change");
     assert_eq!(remaining(&limiter, 0), Some(0));
-    limiter.set_quota_at(at(0), &bucket(100)).expect("the second change");
-    assert_eq!(remaining(&limiter, 0), Some(99));
+    limiter.set_quota_at(at(10 * SECOND), &bucket(100)).expect("the second change");
+    assert_eq!(remaining(&limiter, 10 * SECOND), Some(99));
 }
 
 #[test]
@@ -102,26 +97,38 @@ fn what_is_reserved_stays_reserved() {
 
 #[test]
 fn fixed_window_of_another_period_begins_with_the_count_of_the_last() {
-    let limiter = adjustable(FixedWindow::new(quota(5, 100)), 10);
-    assert!(limiter.check_at(at(150), 3).is_allowed());
-    limiter.set_quota_at(at(190), &FixedWindow::new(quota(10, 60))).expect("the first change");
-    // From 180 to 240.
+    let limiter = adjustable(FixedWindow::new(quota(5, 100 * SECOND)), 10);
+    assert!(limiter.check_at(at(150 * SECOND), 3).is_allowed());
+    limiter
+        .set_quota_at(at(190 * SECOND), &FixedWindow::new(quota(10, 60 * SECOND)))
+        .expect("the first change");
+    // From 180 s to 240 s.
     assert_eq!(
-        (remaining(&limiter, 190), remaining(&limiter, 239), remaining(&limiter, 240)),
+        (
+            remaining(&limiter, 190 * SECOND),
+            remaining(&limiter, 239 * SECOND),
+            remaining(&limiter, 240 * SECOND)
+        ),
         (Some(7), Some(7), Some(10))
     );
-    limiter.set_quota_at(at(240), &FixedWindow::new(quota(5, 100))).expect("the second change");
-    assert_eq!(remaining(&limiter, 240), Some(5));
+    limiter
+        .set_quota_at(at(240 * SECOND), &FixedWindow::new(quota(5, 100 * SECOND)))
+        .expect("the second change");
+    assert_eq!(remaining(&limiter, 240 * SECOND), Some(5));
 }
 
 #[test]
 fn log_of_a_longer_period_counts_what_had_left_the_shorter_one() {
-    let limiter = adjustable(SlidingLog::new(quota(2, 100)), 4);
+    let limiter = adjustable(SlidingLog::new(quota(2, 100 * SECOND)), 4);
     for now in [0, 10, 120, 130] {
-        assert!(limiter.check_at(at(now), 1).is_allowed());
+        assert!(limiter.check_at(at(now * SECOND), 1).is_allowed());
     }
-    limiter.set_quota_at(at(150), &SlidingLog::new(quota(4, 150))).expect("the first change");
-    assert_eq!((remaining(&limiter, 150), remaining(&limiter, 160)), (Some(1), Some(2)));
-    limiter.set_quota_at(at(160), &SlidingLog::new(quota(3, 40))).expect("the second change");
-    assert_eq!((remaining(&limiter, 160), remaining(&limiter, 170)), (Some(2), Some(3)));
+    limiter
+        .set_quota_at(at(150 * SECOND), &SlidingLog::new(quota(4, 150 * SECOND)))
+        .expect("the first change");
+    assert_eq!((remaining(&limiter, 150 * SECOND), remaining(&limiter, 160 * SECOND)), (Some(1), Some(2)));
+    limiter
+        .set_quota_at(at(160 * SECOND), &SlidingLog::new(quota(3, 40 * SECOND)))
+        .expect("the second change");
+    assert_eq!((remaining(&limiter, 160 * SECOND), remaining(&limiter, 170 * SECOND)), (Some(2), Some(3)));
 }

@@ -13,11 +13,11 @@ fn change_is_of_all_keys_whether_they_have_a_state_or_not() {
         assert!(limiter.check_at(&key, at(key), key % 10 + 1).is_allowed());
     }
     limiter.set_quota_at(at(500), &bucket(5)).expect("the first change");
-    limiter.set_quota_at(at(500), &bucket(7)).expect("the second change");
+    limiter.set_quota_at(at(500 + 10 * SECOND), &bucket(7)).expect("the second change");
     for key in 0..1000 {
         // Under a capacity of 5 no more than 5 are missing. Nothing comes back within an hour but a part of a permit.
         let used = if key < 500 { (key % 10 + 1).min(5) } else { 0 };
-        let remaining = limiter.peek_at(&key, at(500), 0).remaining();
+        let remaining = limiter.peek_at(&key, at(500 + 10 * SECOND), 0).remaining();
         assert_eq!(remaining, Some(7 - used), "key {key}");
     }
 }

@@ -99,18 +99,17 @@ impl<P: Adjust> AdjustablePolicy<P> {
         Self { numbers: Numbers::new(policy), limit_max, extra_words: policy.extra_words() }
     }
 
-    /// `None` if the word has been replaced since it was loaded.
+    /// The state, if it still has that word after this; if not, anything.
     #[inline]
-    fn see<'s>(&self, state: State<'s, impl Lens>, word: Word) -> Option<Seen<'s, P>> {
+    fn see<'s>(&self, state: State<'s, impl Lens>, word: Word) -> Seen<'s, P> {
         let (policy, parameters, shown) = match self.numbers.under(word) {
             Under::Current(policy, parameters) => (policy, parameters, word.under(Parameters::FIRST)),
             Under::Previous { policy, current, parameters, at } => {
                 (current, parameters, Word::live(policy.carried(&current, word.value(), at)))
             }
-            Under::Past => return None,
         };
         let state = state.through(Tagged { stored: word, shown, parameters });
-        Some(Seen { policy, parameters, state, word: shown })
+        Seen { policy, parameters, state, word: shown }
     }
 
     /// What a policy makes of the state, with the word as it is stored.
@@ -121,7 +120,7 @@ impl<P: Adjust> AdjustablePolicy<P> {
         word: Word,
         attempt: impl FnOnce(&P, State<'_, Tagged>, Word) -> Result<Answer<P::View>, Retry>,
     ) -> Result<Answer<P::View>, Retry> {
-        let Seen { policy, parameters, state, word } = self.see(state, word).ok_or(Retry::Lost)?;
+        let Seen { policy, parameters, state, word } = self.see(state, word);
         let answer = attempt(&policy, state, word)?;
         if answer.charged.is_none() {
             // Or the word may be so old that its set has been used again since.
@@ -163,7 +162,6 @@ impl<P: Adjust> AdjustablePolicy<P> {
                 Under::Previous { policy, current, parameters, at } => {
                     (policy.carried(&current, word.value(), at), parameters)
                 }
-                Under::Past => continue,
             };
             if state.exchange(word, Word::live(to).under(parameters)).is_ok() {
                 return;
@@ -248,18 +246,14 @@ impl<P: Adjust> Policy for AdjustablePolicy<P> {
 
     fn undone(&self, charged: Charged, now: u64) -> (u64, Word) {
         let Some(made_under) = charged.word.parameters() else { return (0, charged.word) };
-        match self.numbers.under(charged.word) {
-            Under::Current(policy, _) | Under::Previous { policy, .. } => {
-                let word = charged.word.under(Parameters::FIRST);
-                let (given, before) = policy.undone(Charged { word, ..charged }, now);
-                (given, before.under(made_under))
-            }
-            Under::Past => (0, charged.word),
-        }
+        let (Under::Current(policy, _) | Under::Previous { policy, .. }) = self.numbers.under(charged.word);
+        let word = charged.word.under(Parameters::FIRST);
+        let (given, before) = policy.undone(Charged { word, ..charged }, now);
+        (given, before.under(made_under))
     }
 
     fn reset(&self, state: State<'_, impl Lens>, word: Word, now: u64) -> Result<Reset, Retry> {
-        let seen = self.see(state, word).ok_or(Retry::Lost)?;
+        let seen = self.see(state, word);
         seen.policy.reset(seen.state, seen.word, now)
     }
 
@@ -268,26 +262,28 @@ impl<P: Adjust> Policy for AdjustablePolicy<P> {
     }
 
     fn available(&self, state: State<'_, impl Lens>, word: Word, now: u64) -> Result<u64, Retry> {
-        let seen = self.see(state, word).ok_or(Retry::Lost)?;
+        let seen = self.see(state, word);
         seen.policy.available(seen.state, seen.word, now)
     }
 
     fn is_ahead(&self, state: State<'_, impl Lens>, word: Word, now: u64) -> bool {
-        self.see(state, word).is_some_and(|seen| seen.policy.is_ahead(seen.state, seen.word, now))
+        let seen = self.see(state, word);
+        seen.policy.is_ahead(seen.state, seen.word, now)
     }
 
     fn heal(&self, state: State<'_, impl Lens>, word: Word, now: u64) {
-        if let Some(seen) = self.see(state, word) {
-            seen.policy.heal(seen.state, seen.word, now);
-        }
+        let seen = self.see(state, word);
+        seen.policy.heal(seen.state, seen.word, now);
     }
 
     fn stale(&self, state: State<'_, impl Lens>, word: Word, now: u64) -> Option<u64> {
-        self.see(state, word).and_then(|seen| seen.policy.stale(seen.state, seen.word, now))
+        let seen = self.see(state, word);
+        seen.policy.stale(seen.state, seen.word, now)
     }
 
     fn stale_at(&self, state: State<'_, impl Lens>, word: Word) -> Option<u64> {
-        self.see(state, word).and_then(|seen| seen.policy.stale_at(seen.state, seen.word))
+        let seen = self.see(state, word);
+        seen.policy.stale_at(seen.state, seen.word)
     }
 
     fn prepare(&self, state: State<'_, impl Lens>, value: u64, newest: u64) -> u64 {
@@ -306,7 +302,6 @@ impl<P: Adjust + Refund> Refund for AdjustablePolicy<P> {
             Under::Previous { policy, current, parameters, at } => {
                 (current, parameters, Word::live(policy.carried(&current, word.value(), at)))
             }
-            Under::Past => return None,
         };
         let (given, less) = policy.refunded(shown, now, permits)?;
         Some((given, less.under(parameters)))

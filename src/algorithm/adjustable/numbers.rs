@@ -1,36 +1,35 @@
 //! The numbers that are in force, read without a lock and replaced by one setter at a time.
 //!
 //! ```text
-//!   63                                     6 5        3 2        0
-//!  +----------------------------------------+----------+----------+
-//!  |  generation: how often it was changed  | previous | current  |
-//!  +----------------------------------------+----------+----------+
+//!   63                                      2 1    0
+//!  +-----------------------------------------+------+
+//!  |  generation: how often it was changed   | set  |
+//!  +-----------------------------------------+------+
 //! ```
 //!
-//! The word names two of five *sets* of numbers: those in force, and those that were before. A LIVE word's tag names the
-//! set that its value is under. A state under the previous set is carried over to the current one by whoever charges it
-//! next, as part of that exchange; a refusal carries it over in its head.
+//! The word names one of three *sets* of numbers: that in force. The set before it in the circle is the previous one. A
+//! LIVE word's tag tells whether its value is of an even or of an odd generation; as states are of the last two only,
+//! that names the set. A state of the previous generation is carried over to the current one by whoever charges it next,
+//! as part of that exchange; a refusal carries it over in its head.
 //!
 //! # Why no decision mixes two quotas
 //!
 //! A reader loads the state's word first, this word second, then the numbers, and after that exchanges the state's word,
-//! or loads it again: it is still there. Before the setter stores numbers into a set, it has *swept* all states, once for
-//! each change since the set was named last: every state under the set before the one in force, or never charged, is
-//! carried over to the one in force by an exchange, and every other is touched by a read-modify-write. After a sweep has
-//! passed a state:
+//! or loads it again: it is still there. Before the setter names another set it *sweeps* all states: every state of the
+//! previous generation, or never charged, is carried over to the current one by an exchange, and every other is touched
+//! by a read-modify-write. After the sweep has passed a state:
 //!
-//! - it is not under the set before, and a thread that has decided so can no longer write: the word it wants to exchange
-//!   is gone;
+//! - it is not of the previous generation, and a thread that has decided so can no longer write: the word it wants to
+//!   exchange is gone;
 //! - whoever takes a slot or charges it for the first time reads a word that the sweep has written, or a later one, and
-//!   so sees at least the set that is in force.
+//!   so sees at least the generation that is in force.
 //!
-//! So a set is stored anew only when all words under it, and all that were decided on by its numbers, are gone. The
-//! numbers are stored with Release and loaded with Acquire: whoever reads one of the new ones, and then the state's
-//! word, finds it replaced.
+//! So when a tag is used again, and when numbers are stored into a set again, all words under it are gone, and all that
+//! was decided by them. The numbers are stored with Release and loaded with Acquire: whoever reads one of the new ones,
+//! and then the state's word, finds it replaced.
 //!
 //! What cannot be excluded so is a thread that is stopped between its last look and its exchange until the word it wants
-//! to replace has come back, bit by bit: under a set that was reused since. That takes four changes, of which the last
-//! is `Busy` for ten seconds after the set was replaced.
+//! to replace has come back, bit by bit, in a later generation. That takes two changes, which are ten seconds apart.
 
 use core::marker::PhantomData;
 
@@ -39,46 +38,44 @@ use crate::algorithm::{Parameters, SLACK_NANOS, Word};
 use crate::error::SetQuotaError;
 use crate::sync::{AtomicU64, Ordering};
 
-const SET_BITS: u32 = 3;
-const SET_MASK: u64 = (1 << SET_BITS) - 1;
+/// That in force, the one before, and one to store the next into.
+const SETS: usize = 3;
+const SET_BITS: u32 = 2;
 
-/// Which sets are named.
+/// The generation, and the set that it is by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Named(u64);
 
 impl Named {
-    fn current(self) -> Parameters {
-        Parameters::new((self.0 & SET_MASK) as usize)
+    fn set(self) -> usize {
+        (self.0 & ((1 << SET_BITS) - 1)) as usize
     }
 
-    fn previous(self) -> Parameters {
-        Parameters::new((self.0 >> SET_BITS & SET_MASK) as usize)
+    fn previous_set(self) -> usize {
+        (self.set() + SETS - 1) % SETS
     }
 
-    /// The set after the current one, in a circle: neither the current one nor the previous.
-    fn next(self) -> Parameters {
-        Parameters::new((self.current().number() + 1) % Parameters::SETS)
+    /// What words of this generation are tagged with.
+    fn parameters(self) -> Parameters {
+        Parameters::new(self.0 >> SET_BITS & 1 == 1)
     }
 
-    /// The same once `next` is in force.
-    fn followed_by(self, next: Parameters) -> Self {
-        let generation = (self.0 >> (2 * SET_BITS)) + 1;
-        let (previous, current) = (self.current().number() as u64, next.number() as u64);
-        Self(generation << (2 * SET_BITS) | previous << SET_BITS | current)
+    /// The next generation, by the next set.
+    fn next(self) -> Self {
+        Self(((self.0 >> SET_BITS) + 1) << SET_BITS | ((self.set() + 1) % SETS) as u64)
     }
 }
 
-/// One set; since when it is in force, in ns; and when it was last replaced, in ns and 1 more, 0 if never.
+/// One set, and since when it is in force, in ns.
 #[derive(Debug)]
 struct Set {
     numbers: [AtomicU64; NUMBERS],
     since: AtomicU64,
-    replaced: AtomicU64,
 }
 
 impl Set {
     fn new(numbers: [u64; NUMBERS]) -> Self {
-        Self { numbers: numbers.map(AtomicU64::new), since: AtomicU64::new(0), replaced: AtomicU64::new(0) }
+        Self { numbers: numbers.map(AtomicU64::new), since: AtomicU64::new(0) }
     }
 
     fn load<P: Adjust>(&self) -> P {
@@ -107,8 +104,6 @@ pub(super) enum Under<P> {
     Current(P, Parameters),
     /// The policy before the one in force, which replaced it at a time in ns.
     Previous { policy: P, current: P, parameters: Parameters, at: u64 },
-    /// Older ones: the word has been replaced since it was loaded.
-    Past,
 }
 
 #[derive(Debug)]
@@ -116,7 +111,9 @@ pub(super) struct Numbers<P> {
     named: AtomicU64,
     /// Whether a setter is at work.
     is_being_set: AtomicU64,
-    sets: [Set; Parameters::SETS],
+    /// When it was last changed, in ns and 1 more; 0 if never.
+    changed: AtomicU64,
+    sets: [Set; SETS],
     policy: PhantomData<P>,
 }
 
@@ -126,6 +123,7 @@ impl<P: Adjust> Numbers<P> {
         Self {
             named: AtomicU64::new(0),
             is_being_set: AtomicU64::new(0),
+            changed: AtomicU64::new(0),
             sets: core::array::from_fn(|_| Set::new(numbers)),
             policy: PhantomData,
         }
@@ -136,16 +134,16 @@ impl<P: Adjust> Numbers<P> {
         Named(self.named.load(Ordering::Acquire))
     }
 
-    fn set_of(&self, parameters: Parameters) -> &Set {
+    fn set_at(&self, set: usize) -> &Set {
         // Below the length; `min` says so to the compiler, which else checks.
-        &self.sets[parameters.number().min(Parameters::SETS - 1)]
+        &self.sets[set.min(SETS - 1)]
     }
 
     /// The policy in force, for what is told without a look at any state.
     pub(super) fn current(&self) -> P {
         loop {
             let named = self.named();
-            let policy = self.set_of(named.current()).load();
+            let policy = self.set_at(named.set()).load();
             if self.named() == named {
                 return policy;
             }
@@ -157,19 +155,16 @@ impl<P: Adjust> Numbers<P> {
     #[inline]
     pub(super) fn under(&self, word: Word) -> Under<P> {
         let named = self.named();
-        let current = named.current();
-        let set = self.set_of(current);
-        match word.parameters() {
-            Some(parameters) if parameters == current => Under::Current(set.load(), current),
-            None => Under::Current(set.load(), current),
-            Some(parameters) if parameters == named.previous() => Under::Previous {
-                policy: self.set_of(parameters).load(),
-                current: set.load(),
-                parameters: current,
-                // ORDERING: Acquire as for the numbers.
-                at: set.since.load(Ordering::Acquire),
-            },
-            Some(_) => Under::Past,
+        let (set, parameters) = (self.set_at(named.set()), named.parameters());
+        if word.parameters().is_none_or(|under| under == parameters) {
+            return Under::Current(set.load(), parameters);
+        }
+        Under::Previous {
+            policy: self.set_at(named.previous_set()).load(),
+            current: set.load(),
+            parameters,
+            // ORDERING: Acquire as for the numbers.
+            at: set.since.load(Ordering::Acquire),
         }
     }
 
@@ -177,11 +172,11 @@ impl<P: Adjust> Numbers<P> {
     pub(super) fn set(&self, next: &P, now: u64, sweep: impl FnOnce()) -> Result<(), SetQuotaError> {
         let _turn = Turn::take(&self.is_being_set)?;
         let named = self.named();
-        let (current, set) = (self.set_of(named.current()), self.set_of(named.next()));
+        let (current, set) = (self.set_at(named.set()), self.set_at(named.next().set()));
         current.load::<P>().can_become(next)?;
         // ORDERING: Relaxed, here and below: only setters use these times, and the turn orders setters.
-        let replaced = set.replaced.load(Ordering::Relaxed);
-        if replaced.checked_sub(1).is_some_and(|at| now.abs_diff(at) < 2 * SLACK_NANOS) {
+        let changed = self.changed.load(Ordering::Relaxed);
+        if changed.checked_sub(1).is_some_and(|at| now.abs_diff(at) < 2 * SLACK_NANOS) {
             return Err(SetQuotaError::Busy);
         }
         sweep();
@@ -189,9 +184,9 @@ impl<P: Adjust> Numbers<P> {
         // Not before the current quota's time, unless a clock that erred told that.
         let since = if began.saturating_sub(now) > SLACK_NANOS { now } else { now.max(began) };
         set.store(next.numbers(), since);
-        current.replaced.store(now + 1, Ordering::Relaxed);
+        self.changed.store(now + 1, Ordering::Relaxed);
         // ORDERING: Release pairs with the Acquire of `named`.
-        self.named.store(named.followed_by(named.next()).0, Ordering::Release);
+        self.named.store(named.next().0, Ordering::Release);
         Ok(())
     }
 }
