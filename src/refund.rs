@@ -7,7 +7,7 @@ use crate::clock::{Clock, Instant};
 use crate::hash::KeyOf;
 use crate::keyed::Keyed;
 use crate::limiter::Limiter;
-use crate::reading::nanos;
+use crate::reading::{Readings, nanos};
 
 impl<A: Refundable, C: Clock> Limiter<A, C> {
     /// Gives back up to `n` permits that were granted and not used. Returns how many came back, rounded down.
@@ -45,12 +45,12 @@ impl<A: Refundable, K: ?Sized, C: Clock, S: BuildHasher> Keyed<A, K, C, S> {
     /// Gives back up to `n` permits that the key was granted and has not used: see [`Limiter::refund`]. A key without a
     /// state has nothing to get back.
     pub fn refund<Q: KeyOf<K, R> + ?Sized, R>(&self, key: &Q, n: u64) -> u64 {
-        self.refund_at(key, self.clock.now(), n)
+        self.table.refund(self.fingerprint(key), &mut Readings::of(&self.clock), n)
     }
 
     /// [`refund`](Self::refund) at a time the caller has read; see [`check_at`](Self::check_at).
     pub fn refund_at<Q: KeyOf<K, R> + ?Sized, R>(&self, key: &Q, now: Instant, n: u64) -> u64 {
-        self.table.refund(self.fingerprint(key), nanos(now), n)
+        self.table.refund(self.fingerprint(key), &mut Readings::<C>::given(now), n)
     }
 }
 
@@ -63,6 +63,9 @@ impl<A: Algorithm, K: ?Sized, C: Clock, S: BuildHasher> Keyed<A, K, C, S> {
     /// [`Reservation`](crate::Reservation) that it holds is forgotten too; do not cancel it after this, for if as much
     /// was charged since in the same moment, it would be taken for that.
     ///
+    /// In the first 5 s after a clock that erred far ahead is right again, a key that is reset may be as of up to 5 s
+    /// later: some of its limit comes back only then.
+    ///
     /// ```
     /// use tollgate::{FixedWindow, Quota};
     ///
@@ -73,11 +76,11 @@ impl<A: Algorithm, K: ?Sized, C: Clock, S: BuildHasher> Keyed<A, K, C, S> {
     /// # Ok::<(), tollgate::BuildError>(())
     /// ```
     pub fn reset<Q: KeyOf<K, R> + ?Sized, R>(&self, key: &Q) -> bool {
-        self.reset_at(key, self.clock.now())
+        self.table.reset(self.fingerprint(key), &mut Readings::of(&self.clock))
     }
 
     /// [`reset`](Self::reset) at a time the caller has read; see [`check_at`](Self::check_at).
     pub fn reset_at<Q: KeyOf<K, R> + ?Sized, R>(&self, key: &Q, now: Instant) -> bool {
-        self.table.reset(self.fingerprint(key), nanos(now))
+        self.table.reset(self.fingerprint(key), &mut Readings::<C>::given(now))
     }
 }

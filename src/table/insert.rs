@@ -275,7 +275,7 @@ fn recycling_time<C: Clock>(readings: &Readings<'_, C>) -> u64 {
 
 /// When a key of the guard was last recycled. A reading older than that is taken afresh; a time that lies ahead of
 /// even a fresh one, by more than the slack, is a clock's that erred, and is lowered to the edge.
-fn newest<C: Clock>(guard: Guard<'_>, readings: &mut Readings<'_, C>) -> u64 {
+pub(super) fn newest<C: Clock>(guard: Guard<'_>, readings: &mut Readings<'_, C>) -> u64 {
     let newest = guard.newest();
     if newest <= readings.now() {
         return newest;

@@ -15,6 +15,10 @@
 //! marked. No thread that is stopped once gives another key anything back, as long as no other is stopped in here.
 
 use crate::algorithm::{Charged, Policy, Refund, Reset, Tag, Word};
+use crate::clock::Clock;
+use crate::direct::heal;
+use crate::reading::Readings;
+use crate::table::insert::newest;
 use crate::table::shape::Fingerprint;
 use crate::table::slot::Slot;
 use crate::table::{Located, Table};
@@ -37,15 +41,21 @@ impl<P: Policy> Table<P> {
     }
 
     /// Forgets what was charged to the key; whether it had a state.
-    pub(crate) fn reset(&self, fingerprint: Fingerprint, now: u64) -> bool {
+    pub(crate) fn reset<C: Clock>(&self, fingerprint: Fingerprint, readings: &mut Readings<'_, C>) -> bool {
         let probes = self.shape.probes(fingerprint);
         loop {
             let Some(found) = self.find(&probes, fingerprint) else { return false };
             if found.word.is_newborn() {
                 return true;
             }
+            // Or it would be as of a time ahead still, and be healed to spent by the next charge.
+            if readings.charge().heals() && self.policy.is_ahead(found.slot.state, found.word, readings.now())
+            {
+                heal(&self.policy, found.slot.state, found.word, readings);
+                continue;
+            }
             let Some(Located { slot, word }) = mark(found, fingerprint) else { continue };
-            let now = self.not_before_its_slot(fingerprint, now);
+            let now = self.not_before_its_slot(fingerprint, readings);
             let is_reset = match self.policy.reset(slot.state, word, now) {
                 Ok(Reset::Done) => true,
                 Ok(Reset::Hold) => self.free(slot, word, fingerprint, now),
@@ -82,21 +92,27 @@ impl<P: Policy> Table<P> {
     }
 
     /// No state goes back to a time before its key was last recycled: a thread that slept with a reading as old as
-    /// that would be granted what was granted before.
-    fn not_before_its_slot(&self, fingerprint: Fingerprint, now: u64) -> u64 {
-        now.max(self.guard(fingerprint).newest())
+    /// that would be granted what was granted before. One recycled in a glitch of the clock counts as recycled at the
+    /// edge, as for an insertion: in that slack others may have read the time of an honest recycling.
+    fn not_before_its_slot<C: Clock>(&self, fingerprint: Fingerprint, readings: &mut Readings<'_, C>) -> u64 {
+        newest(self.guard(fingerprint), readings).max(readings.now())
     }
 }
 
 impl<P: Refund> Table<P> {
     /// How many permits come back to the key.
-    pub(crate) fn refund(&self, fingerprint: Fingerprint, now: u64, permits: u64) -> u64 {
+    pub(crate) fn refund<C: Clock>(
+        &self,
+        fingerprint: Fingerprint,
+        readings: &mut Readings<'_, C>,
+        permits: u64,
+    ) -> u64 {
         let probes = self.shape.probes(fingerprint);
         loop {
             let found = self.find(&probes, fingerprint).filter(|found| found.word.is_live());
             let Some(found) = found else { return 0 };
             let Some(Located { slot, word }) = mark(found, fingerprint) else { continue };
-            let now = self.not_before_its_slot(fingerprint, now);
+            let now = self.not_before_its_slot(fingerprint, readings);
             let refunded = self.policy.refunded(word, now, permits);
             let (given, less) = refunded.unwrap_or((0, Word::live(word.value())));
             if slot.state.exchange(word, less).is_ok() {

@@ -70,3 +70,42 @@ fn a_refund_reaches_its_key_alone() {
     test(FixedWindow::new(Quota::per_second(5)));
     test(SlidingCounter::new(Quota::per_second(5)));
 }
+
+/// The clock errs by a day for a moment, in which one key's slot goes to another.
+#[test]
+fn a_refund_after_a_glitch_of_the_clock_comes_back() {
+    fn test<A: Refundable>(algorithm: A) {
+        let clock = clock_at(100);
+        let limiter = tollgate::Builder::new(algorithm, clock.clone()).keyed::<u64>(1).build().expect("fits");
+        for key in 0..64 {
+            let _ = limiter.check(&key);
+        }
+        clock.advance(24 * 3600 * SECOND);
+        assert!(limiter.check(&1000).is_allowed());
+        assert_eq!(limiter.stats().recycled, 1);
+        clock.set(at(101));
+        let key = (0..64).find(|key| !limiter.peek(key, 1).is_allowed()).expect("a key that kept its slot");
+        assert_eq!((limiter.refund(&key, 1), limiter.refund(&key, 1)), (1, 0));
+        assert!(limiter.check(&key).is_allowed());
+    }
+    test(FixedWindow::new(Quota::per_hour(1)));
+    test(SlidingCounter::new(Quota::per_hour(1)));
+}
+
+/// Of a bucket less: the time of recycling counts as that of the slack from now, until which it refills.
+#[test]
+fn a_bucket_refunded_after_a_glitch_of_the_clock_gets_back_all_but_what_comes_back_in_the_slack() {
+    let clock = clock_at(100);
+    let bucket = TokenBucket::new(Quota::per_hour(3600)).clock(clock.clone());
+    let limiter = bucket.keyed::<u64>(1).build().expect("fits");
+    for key in 0..64 {
+        let _ = limiter.check_n(&key, 100);
+    }
+    clock.advance(24 * 3600 * SECOND);
+    assert!(limiter.check(&1000).is_allowed());
+    clock.set(at(100));
+    let has_slot = |key: &u64| limiter.peek(key, 0).remaining() == Some(3500);
+    let key = (0..64).find(has_slot).expect("a key that kept its slot");
+    assert_eq!(limiter.refund(&key, 100), 95);
+    assert_eq!(limiter.peek(&key, 0).remaining(), Some(3595));
+}

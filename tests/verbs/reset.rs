@@ -1,6 +1,6 @@
 use tollgate::{Algorithm, FixedWindow, Quota, SlidingCounter, SlidingLog, TokenBucket};
 
-use crate::{at, clock_at};
+use crate::{SECOND, at, clock_at};
 
 fn starts_anew<A: Algorithm>(algorithm: A) {
     let clock = clock_at(0);
@@ -63,4 +63,39 @@ fn a_log_that_is_reset_leaves_nothing_to_the_next_key() {
         }
     }
     assert_eq!((limiter.stats().inserted, limiter.stats().recycled), (8000, 0));
+}
+
+/// The clock errs by a day for a moment, in which one key's slot goes to another.
+fn after_a_glitch<A: Algorithm>(algorithm: A) {
+    let clock = clock_at(100);
+    let limiter = tollgate::Builder::new(algorithm, clock.clone()).keyed::<u64>(1).build().expect("fits");
+    let is_held = |key: &u64| !limiter.peek(key, 1).is_allowed();
+    for key in 0..64 {
+        let _ = limiter.check(&key);
+    }
+    let held = (0..64).filter(is_held).count();
+    clock.advance(24 * 3600 * SECOND);
+    assert!(limiter.check(&1000).is_allowed());
+    assert_eq!(limiter.stats().recycled, 1);
+    clock.set(at(101));
+    let keys: Vec<u64> = (0..64).filter(is_held).collect();
+    assert_eq!(keys.len(), held - 1);
+    for key in [keys[0], 1000] {
+        assert!(limiter.reset(&key));
+    }
+    // A healed clock's readings may be as far apart as this.
+    clock.advance(5 * SECOND);
+    for key in [keys[0], 1000] {
+        assert!(limiter.check(&key).is_allowed(), "{key}");
+        assert!(!limiter.check(&key).is_allowed(), "{key}");
+    }
+    assert!(!limiter.check(&keys[1]).is_allowed(), "others stay as they were");
+}
+
+#[test]
+fn a_key_that_is_reset_after_a_glitch_of_the_clock_has_all_of_its_limit_once_the_slack_has_passed() {
+    after_a_glitch(TokenBucket::new(Quota::per_hour(1)));
+    after_a_glitch(FixedWindow::new(Quota::per_hour(1)));
+    after_a_glitch(SlidingCounter::new(Quota::per_hour(1)));
+    after_a_glitch(SlidingLog::new(Quota::per_hour(1)));
 }
