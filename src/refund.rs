@@ -57,7 +57,8 @@ impl<A: Refundable, K: ?Sized, C: Clock, S: BuildHasher> Keyed<A, K, C, S> {
 impl<A: Algorithm, K: ?Sized, C: Clock, S: BuildHasher> Keyed<A, K, C, S> {
     /// Forgets what the key has used: all of its limit remains. Returns whether it had a state.
     ///
-    /// O(1); for a log O(limit), and its slot is free for any key afterwards.
+    /// O(1); for a log O(limit), and its slot is free for any key afterwards. What a log is charged at the reading of the
+    /// reset counts from 1 ns later on, or a ns more for each further reset at that reading.
     ///
     /// For a login that succeeded, or by an operator's hand. The bound on what the key is granted starts anew. A
     /// [`Reservation`](crate::Reservation) that it holds is forgotten too; do not cancel it after this, for if as much

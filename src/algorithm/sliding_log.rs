@@ -320,12 +320,15 @@ impl Policy for SlidingLogPolicy {
         self.read(state, word).map(|_| Reset::Hold)
     }
 
+    /// Later entries are dated after all that are wiped, by at least 1 ns, and so are later wipings: neither a head nor a
+    /// slot recurs that a claimant may be stopped with. Entries of a glitch are not waited for.
     fn wipe(&self, state: State<'_, impl Lens>, word: Word, now: u64) -> u64 {
-        let (born, head) = (Self::born(state), self.layout.head(word.value()));
+        let (ring, head) = (self.ring(state), self.layout.head(word.value()));
         let now = self.shifted(now);
-        born.raise(now);
-        self.ring(state).wipe(born.load());
-        self.layout.dated(head, now)
+        let newest = ring.newest(head).filter(|newest| !is_ahead(*newest, now));
+        let stamp = Self::born(state).pass(newest.map_or(now, |newest| now.max(newest + 1)));
+        ring.wipe(stamp);
+        self.layout.dated(head, stamp.time())
     }
 
     fn available(&self, state: State<'_, impl Lens>, word: Word, now: u64) -> Result<u64, Retry> {
@@ -624,5 +627,66 @@ mod tests {
             let refused = view(&log, charged);
             assert_eq!((refused.retry_after(), refused.reset_after()), (wait, wait));
         }
+    }
+
+    /// Resets the log as the table does: what `Table::free`, and the insertion of the next key, leave.
+    fn reset(log: &Lone<SlidingLogPolicy>, now: u64) {
+        let wiped = log.policy.wipe(log.state(), log.word(), now);
+        log.state().exchange(log.word(), Word::live(wiped)).expect("nobody else writes");
+    }
+
+    /// A claimant is stopped before it enters its claim, while the log is reset at one reading again and again (by a
+    /// coarse clock, or by `reset_at`), and wakes when another has claimed.
+    #[test]
+    fn a_claimant_stopped_across_resets_at_one_reading_backdates_no_later_claim() {
+        for resets in 0..20 {
+            let log = log(1);
+            let (policy, state) = (log.policy, log.state());
+            let slot = &state.extra[1];
+            let claim_and_stop = |now| {
+                let (expected, head) = (slot.load(Ordering::Acquire), policy.layout.head(log.word().value()));
+                let claimed = policy.layout.claimed(head, now, 1);
+                state.exchange(log.word(), claimed).expect("nobody else claims");
+                (expected, (now + 1) << 1 | 1)
+            };
+            let enter = |(expected, entered)| {
+                let _ = slot.compare_exchange(expected, entered, Ordering::AcqRel, Ordering::Relaxed);
+            };
+            reset(&log, 1000);
+            let stopped = claim_and_stop(1000);
+            assert_eq!(log.ask(1000, 1, Intent::ChargeAt), Ok(Outcome::Denied));
+            reset(&log, 1000);
+            log.charge(1000, 1);
+            (0..=resets).for_each(|_| reset(&log, 1000));
+            // 900 ns later one permit is granted to another claimant, and before it is entered the first one wakes.
+            let granted = claim_and_stop(1900);
+            enter(stopped);
+            enter(granted);
+            assert_eq!(log.ask(2000, 1, Intent::ChargeAt), Ok(Outcome::Denied), "two of one in 100 ns");
+        }
+    }
+
+    /// A claimant is stopped between its look at a log of two, one of them taken, and its claim; the log is reset and
+    /// filled at the same reading, twice, which brings the head back to its position.
+    #[test]
+    fn a_head_does_not_recur_when_a_log_is_reset_and_filled_at_one_reading() {
+        let log = log(2);
+        log.charge(1000, 1);
+        let stopped = log.word();
+        for _ in 0..2 {
+            reset(&log, 1000);
+            log.charge(1000, 2);
+        }
+        assert_ne!(log.word(), stopped);
+        assert_eq!(log.ask_on(stopped, 1000, 1, Intent::ChargeAt), Err(Retry::Lost));
+    }
+
+    #[test]
+    fn a_log_that_is_reset_in_a_glitch_starts_at_the_reading_and_not_at_the_glitch() {
+        let log = log(2);
+        log.charge(3600 * 1_000_000_000, 2);
+        reset(&log, 1000);
+        assert_eq!(born(&log), 1000);
+        assert_eq!(log.ask(1000, 2, Intent::Charge), Ok(Outcome::Allowed));
     }
 }

@@ -8,7 +8,9 @@
 //! ```
 //!
 //! Healing lowers it, so a time alone could come back. `changes` counts, modulo 8, how often the word has changed: an
-//! exchange prepared against an older word fails, though the time is the same again.
+//! exchange prepared against an older word fails, though the time is the same again. Wiping the log always raises it,
+//! so that between two healings no stamp comes back, however many wipings there are at one reading. (At the end of time
+//! `changes` is all that differs: a stamp comes back at the eighth wiping.)
 
 use crate::algorithm::state::Retry;
 use crate::algorithm::word::{TIME_MAX, VALUE_BITS};
@@ -71,6 +73,17 @@ impl<'a> Born<'a> {
             stamp = self.load();
         }
     }
+
+    /// Raises it to `time`, or by 1 ns if that is not later: what it holds then.
+    pub(super) fn pass(self, time: u64) -> Stamp {
+        loop {
+            let stamp = self.load();
+            let time = time.max(stamp.time() + 1).min(TIME_MAX);
+            if self.replace(stamp, time).is_ok() {
+                return stamp.changed_to(time);
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -88,6 +101,17 @@ mod tests {
             assert_eq!(born.load().time(), TIME_MAX);
             assert_eq!(born.replace(first, 5).is_err(), change < 8);
         }
+    }
+
+    #[test]
+    fn a_stamp_that_was_passed_does_not_come_back_at_one_reading() {
+        let word = AtomicU64::new(0);
+        let born = Born::new(&word);
+        let stamps: std::collections::HashSet<_> = (0..1000).map(|_| born.pass(7).salt()).collect();
+        assert_eq!((stamps.len(), born.load().time()), (1000, 1006));
+        assert_eq!(born.pass(TIME_MAX).time(), TIME_MAX);
+        let last: std::collections::HashSet<_> = (0..10).map(|_| born.pass(7).salt()).collect();
+        assert_eq!((last.len(), born.load().time()), (8, TIME_MAX));
     }
 
     #[test]
