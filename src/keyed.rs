@@ -281,6 +281,24 @@ impl<A: Algorithm, K: ?Sized, C: Clock, S: BuildHasher> Keyed<A, K, C, S> {
         A::Policy::decision(self.table.look(fingerprint, &mut readings, cost, intent))
     }
 
+    /// The decision without a charge, and without a slot if there is none for the key.
+    pub(crate) fn foresee(
+        &self,
+        fingerprint: Fingerprint,
+        mut readings: Readings<'_, C>,
+        cost: u64,
+        intent: Intent,
+    ) -> Decision {
+        // Neither needs a slot.
+        if cost == 0 || cost > self.table.policy().limit() {
+            return self.look(fingerprint, readings, cost, intent);
+        }
+        match self.table.foresee(fingerprint, &mut readings, cost, intent) {
+            Ok(answer) => A::Policy::decision(answer),
+            Err(full) => self.spill(full, &mut readings, All(cost), intent).0,
+        }
+    }
+
     fn decide_many<'k, Q: KeyOf<K, R> + ?Sized + 'k, R>(
         &self,
         keys: impl IntoIterator<Item = &'k Q>,
@@ -316,6 +334,18 @@ impl<A: Algorithm, K: ?Sized, C: Clock, S: BuildHasher> Keyed<A, K, C, S> {
         ask: impl Ask<A::Policy>,
     ) -> (Decision, Option<Charged>) {
         self.table.stats.overflowed(fingerprint);
+        let intent = readings.charge();
+        self.spill(full, readings, ask, intent)
+    }
+
+    /// The same of a call that may be a look.
+    fn spill(
+        &self,
+        full: Full,
+        readings: &mut Readings<'_, C>,
+        ask: impl Ask<A::Policy>,
+        intent: Intent,
+    ) -> (Decision, Option<Charged>) {
         let limit = self.table.policy().limit();
         let free_after = full.free_at.map(|at| at.saturating_sub(readings.now()));
         let without_state = |outcome| {
@@ -327,7 +357,6 @@ impl<A: Algorithm, K: ?Sized, C: Clock, S: BuildHasher> Keyed<A, K, C, S> {
             Spillway::Deny => without_state(Outcome::Denied),
             Spillway::Allow => without_state(Outcome::Allowed),
             Spillway::Shared(shared) => {
-                let intent = readings.charge();
                 let answer = shared.ask(readings, ask, intent);
                 let (decision, charged) = (A::Policy::decision(answer), answer.charged);
                 if decision.is_allowed() {

@@ -4,8 +4,8 @@ use core::time::Duration;
 use std::thread;
 
 use tollgate::{
-    AllOf, FixedWindow, Instant, Keyed, Limit, LimitList, Limiter, ManualClock, Outcome, Quota, Revocable,
-    SlidingCounter, SlidingLog, TokenBucket,
+    AllOf, FixedWindow, Instant, Keyed, Limit, LimitList, Limiter, ManualClock, Outcome, Overflow, Quota,
+    Revocable, SlidingCounter, SlidingLog, TokenBucket,
 };
 
 const MS: u64 = 1_000_000;
@@ -161,21 +161,101 @@ fn keys_and_logs_and_costs_go_together() {
 fn limits_that_were_charged_are_undone_when_a_later_one_refuses_after_all() {
     let clock = ManualClock::new();
     clock.set(at(SECOND));
-    // A look says that the key is new, and a charge that there is no slot for it.
-    let full = full_table(&clock);
     let bucket = bucket(Quota::per_second(5), &clock);
     let window = FixedWindow::new(Quota::per_second(5)).clock(clock.clone()).build().expect("fits");
     let users = SlidingCounter::new(Quota::per_second(5)).clock(clock.clone()).keyed::<u64>(10).build();
     let users = users.expect("fits");
-    let refused = AllOf::new((&bucket, &window, users.for_key(&7), full.for_key(&1000))).check_n(1);
-    assert_eq!((refused.outcome(), refused.limiting()), (Outcome::Denied, 3));
-    assert!(refused.decision().overflowed());
+    // Twice the same limit: each look says that there is one permit.
+    let last = self::bucket(Quota::per_second(1), &clock);
+    let refused = AllOf::new((&bucket, &window, users.for_key(&7), &last, &last)).check_n(1);
+    assert_eq!((refused.outcome(), refused.limiting()), (Outcome::Denied, 4));
     let left = [bucket.peek(0), window.peek(0), users.peek(&7, 0)].map(|decision| decision.remaining());
     assert_eq!(left, [Some(5); 3]);
-    // Twice the same limit.
-    let refused = AllOf::new((&bucket, &bucket, full.for_key(&1000))).check();
-    assert!(!refused.is_allowed());
-    assert_eq!(bucket.peek(0).remaining(), Some(5));
+    assert_eq!((users.stats().inserted, last.peek(0).remaining()), (1, Some(1)));
+}
+
+#[test]
+fn a_key_that_a_later_table_has_no_room_for_charges_no_earlier_limit_and_inserts_no_key() {
+    let clock = ManualClock::new();
+    clock.set(at(SECOND));
+    let full = full_table(&clock);
+    let users = TokenBucket::new(Quota::per_second(5)).clock(clock.clone()).keyed::<u64>(10).build();
+    let users = users.expect("fits");
+    let before = full.stats();
+    let all = AllOf::new((users.for_key(&7), full.for_key(&1000)));
+    for refused in [all.peek(1), all.check(), all.check_at(at(SECOND), 1)] {
+        assert_eq!((refused.outcome(), refused.limiting()), (Outcome::Denied, 1));
+        assert!(refused.decision().overflowed());
+        assert_eq!(
+            refused.retry_after(),
+            Some(Duration::from_nanos(86_399 * SECOND)),
+            "until the windows end"
+        );
+    }
+    assert_eq!((users.stats().inserted, full.stats().inserted), (0, before.inserted));
+    assert_eq!(full.stats().overflowed, before.overflowed + 2, "a peek does not count");
+    // Neither needs a slot.
+    assert_eq!(all.check_n(0).outcome(), Outcome::Allowed);
+    assert_eq!(all.check_n(6).outcome(), Outcome::TooLarge);
+    clock.set(at(86_400 * SECOND));
+    assert!(all.check().is_allowed());
+    assert_eq!(full.stats().recycled, 1);
+}
+
+#[test]
+fn a_key_without_a_slot_passes_all_limits_as_its_overflow_policy_says() {
+    let clock = ManualClock::new();
+    let everybody = bucket(Quota::per_second(5), &clock);
+    let table = |overflow| {
+        let table =
+            FixedWindow::new(Quota::per_day(1)).clock(clock.clone()).keyed::<u64>(1).overflow(overflow);
+        let table = table.build().expect("fits");
+        while table.stats().overflowed == 0 {
+            let _ = table.check(&(100 + table.stats().inserted));
+        }
+        table
+    };
+    let open = table(Overflow::Allow);
+    assert!(AllOf::new((&everybody, open.for_key(&1))).check().is_allowed());
+    assert_eq!((everybody.peek(0).remaining(), open.stats().overflowed), (Some(4), 2));
+    // One of three is spent.
+    let shared = table(Overflow::Shared(Quota::per_day(3)));
+    let all = AllOf::new((&everybody, shared.for_key(&1)));
+    let granted = (0..4).filter(|_| all.check().is_allowed()).count();
+    assert_eq!((granted, everybody.peek(0).remaining()), (2, Some(2)));
+    assert!(!all.peek(1).is_allowed() && all.peek(1).decision().overflowed());
+}
+
+/// Keys that fell silent ahead of the clock would keep their slots for as long as it erred.
+#[test]
+fn a_key_that_is_only_asked_for_among_several_limits_finds_a_slot_after_a_glitch() {
+    let clock = ManualClock::new();
+    clock.set(at(1_000 * 86_400 * SECOND));
+    let full = full_table(&clock);
+    clock.set(at(SECOND));
+    let everybody = bucket(Quota::per_second(5), &clock);
+    let all = AllOf::new((&everybody, full.for_key(&1000)));
+    assert!(!all.check().is_allowed());
+    clock.set(at(2 * 86_400 * SECOND));
+    assert!(all.check().is_allowed());
+}
+
+#[test]
+fn a_flood_of_keys_without_a_slot_leaves_the_earlier_limit_all_of_its_permits() {
+    let clock = ManualClock::new();
+    let (full, everybody) = (full_table(&clock), bucket(Quota::per_day(1000), &clock));
+    thread::scope(|scope| {
+        for thread in 1..=4 {
+            let (full, everybody) = (&full, &everybody);
+            scope.spawn(move || {
+                for number in 0..5_000 {
+                    let key = thread * 100_000 + number;
+                    assert!(!AllOf::new((everybody, full.for_key(&key))).check().is_allowed());
+                }
+            });
+        }
+    });
+    assert_eq!(everybody.peek(0).remaining(), Some(1000));
 }
 
 #[test]

@@ -20,26 +20,32 @@ pub enum Times {
     Read(Instant),
     /// The caller's.
     Given(Instant),
+    /// That of a call which charges nothing.
+    Peeked(Instant),
 }
 
 impl Times {
     pub(super) fn now(self) -> Instant {
-        let (Self::Read(now) | Self::Given(now)) = self;
+        let (Self::Read(now) | Self::Given(now) | Self::Peeked(now)) = self;
         now
     }
 
     fn readings<C: Clock>(self, clock: &C) -> Readings<'_, C> {
         match self {
             Self::Read(now) => Readings::taken(clock, now),
-            Self::Given(now) => Readings::given(now),
+            Self::Given(now) | Self::Peeked(now) => Readings::given(now),
         }
     }
 
     fn look(self) -> Intent {
         match self {
             Self::Read(_) => Intent::Probe,
-            Self::Given(_) => Intent::Peek,
+            Self::Given(_) | Self::Peeked(_) => Intent::Peek,
         }
+    }
+
+    fn charges(self) -> bool {
+        !matches!(self, Self::Peeked(_))
     }
 }
 
@@ -161,7 +167,13 @@ impl<A: Algorithm, K: ?Sized, C: Clock, S: BuildHasher + Sync> sealed::Limit for
     }
 
     fn look(&self, times: Times, permits: u64) -> Decision {
-        self.keyed.look(self.fingerprint, times.readings(&self.keyed.clock), permits, times.look())
+        let readings = times.readings(&self.keyed.clock);
+        let decision = self.keyed.foresee(self.fingerprint, readings, permits, times.look());
+        // What is allowed will be charged, and counted then.
+        if times.charges() && decision.overflowed() && !decision.is_allowed() {
+            self.keyed.table.stats.overflowed(self.fingerprint);
+        }
+        decision
     }
 
     fn charge(&self, times: Times, permits: u64) -> (Decision, Option<Receipt>) {

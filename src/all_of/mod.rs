@@ -1,6 +1,9 @@
 //! Several limits at once: all of them are charged, or none.
 //!
-//! First every limit is looked at, so that a steady refusal writes nothing. Then they are charged in order; should one
+//! First every limit is looked at, so that a steady refusal charges nothing, not even for a moment: neither one by a
+//! limit nor one for lack of a slot. (A key without a slot is looked for room as it will be when it is inserted, which
+//! costs a second search; a key that has one costs nothing more. Slots that other threads hold for the moment count as
+//! room. A state that a glitch has left ahead is healed, and a call without a slot is counted.) Then they are charged in order; should one
 //! refuse after all, because another thread was faster, the ones before it are undone in reverse order, by the rule of
 //! [`Reservation`](crate::Reservation#what-a-cancel-gives-back). No lock, and no allocation: what has been charged is
 //! kept on the stack, one frame a limit.
@@ -46,8 +49,8 @@ use limit::Times;
 /// No limit is ever exceeded. Between the first charge and the last, or the last undo, others find the limits in
 /// between charged: a request of theirs may be refused that would have passed had this one not been tried. An undo
 /// gives a limit its permits back unless something was charged to it since; then they are lost, as if this request had
-/// passed that limit. Both happen only when threads compete for the last permits of a later limit: put the limit that
-/// refuses most first.
+/// passed that limit. Both happen only when threads compete for the last permits of a later limit, or for the last slot
+/// of its table: put the limit that refuses most first.
 ///
 /// # The same limit twice
 ///
@@ -122,7 +125,7 @@ impl<L: Limits> AllOf<L> {
     pub fn peek_each(&self, n: u64, decisions: &mut [Option<Decision>]) -> (CombinedDecision, Instant) {
         self.0.with(|limits| {
             let now = limits.now();
-            (limits.look(Times::Given(now), n, decisions), now)
+            (limits.look(Times::Peeked(now), n, decisions), now)
         })
     }
 
@@ -133,6 +136,6 @@ impl<L: Limits> AllOf<L> {
 
     /// What [`check_n`](Self::check_n) would answer now; charges nothing.
     pub fn peek(&self, n: u64) -> CombinedDecision {
-        self.0.with(|limits| limits.look(Times::Given(limits.now()), n, &mut []))
+        self.0.with(|limits| limits.look(Times::Peeked(limits.now()), n, &mut []))
     }
 }

@@ -96,6 +96,31 @@ impl<P: Policy> Table<P> {
         Err(self.full(probes))
     }
 
+    /// Whether an insertion of the key, which has no slot, would find one now. Takes none; slots that are held count as
+    /// room, for they may be given back.
+    ///
+    /// Heals as [`locate`](Self::locate) does: whoever looks first would never come to do it.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn look_for_room<C: Clock>(
+        &self,
+        probes: &Probes,
+        fingerprint: Fingerprint,
+        readings: &mut Readings<'_, C>,
+    ) -> Result<(), Full> {
+        let guard = self.guard(fingerprint);
+        let seen = guard.load();
+        // Inserted since it was looked for: then it was new.
+        if self.find(probes, fingerprint).is_some() {
+            return Ok(());
+        }
+        if matches!(self.find_room(probes, readings), Room::None) && guard.load() == seen {
+            self.heal_all(guard, probes, readings);
+            return Err(self.full(probes));
+        }
+        Ok(())
+    }
+
     /// Finishes the insertion that a guard has committed.
     fn finish(&self, guard: Guard<'_>, seen: GuardWord) {
         let Some(number) = seen.in_progress() else { return };

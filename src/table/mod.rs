@@ -136,11 +136,41 @@ impl<P: Policy> Table<P> {
         intent: Intent,
     ) -> Answer<P::View> {
         let probes = self.shape.probes(fingerprint);
+        let known = self.look_at_slot(&probes, fingerprint, readings, cost, intent);
+        known.unwrap_or_else(|| self.policy.unknown(readings.now(), cost))
+    }
+
+    /// The same, but that a key without a state reads as fresh only if there is room for one.
+    #[inline]
+    pub(crate) fn foresee<C: Clock>(
+        &self,
+        fingerprint: Fingerprint,
+        readings: &mut Readings<'_, C>,
+        cost: u64,
+        intent: Intent,
+    ) -> Result<Answer<P::View>, Full> {
+        let probes = self.shape.probes(fingerprint);
+        if let Some(known) = self.look_at_slot(&probes, fingerprint, readings, cost, intent) {
+            return Ok(known);
+        }
+        self.look_for_room(&probes, fingerprint, readings)?;
+        Ok(self.policy.unknown(readings.now(), cost))
+    }
+
+    /// What the key's own state answers, if it has one.
+    #[inline]
+    fn look_at_slot<C: Clock>(
+        &self,
+        probes: &Probes,
+        fingerprint: Fingerprint,
+        readings: &mut Readings<'_, C>,
+        cost: u64,
+        intent: Intent,
+    ) -> Option<Answer<P::View>> {
         loop {
-            let found = self.find(&probes, fingerprint);
-            let Some(found) = found else { return self.policy.unknown(readings.now(), cost) };
+            let found = self.find(probes, fingerprint)?;
             if let Ok(answer) = self.on_hit(found, readings, All(cost), intent) {
-                return answer;
+                return Some(answer);
             }
         }
     }
