@@ -150,19 +150,23 @@ impl<'a, F: Fn(Instant, Duration) -> Result<Reservation<'a>, Denied>> Acquisitio
                 reservation.keep();
                 return Step::Done(Ok(()));
             };
-            let now = now();
-            let wait = due.saturating_duration_since(now);
-            if self.is_too_late(due, wait) {
-                // Given back, and decided again on a reading of now.
+            let mut reading = now();
+            if self.is_too_late(due, reading) {
+                // No place is given up for one reading that errs.
+                reading = now();
+            }
+            if self.is_too_late(due, reading) {
+                // Given back, and decided again.
                 drop(reservation);
                 continue;
             }
+            let wait = due.saturating_duration_since(reading);
             if wait.is_zero() {
                 reservation.keep();
                 return Step::Done(Ok(()));
             }
             self.reservation = Some(reservation);
-            return Step::Sleep(if is_new { self.spread(wait, self.left(now)) } else { wait });
+            return Step::Sleep(if is_new { self.spread(wait, self.left(reading)) } else { wait });
         }
     }
 
@@ -193,11 +197,11 @@ impl<'a, F: Fn(Instant, Duration) -> Result<Reservation<'a>, Denied>> Acquisitio
     }
 
     /// Whether a reservation was decided on a reading that erred, or on a later one than the time left was told on: no
-    /// other is due beyond the deadline, or further ahead than anybody waits.
-    fn is_too_late(&self, due: Instant, wait: Duration) -> bool {
+    /// other is due beyond the deadline, or further ahead of `now` than anybody waits.
+    fn is_too_late(&self, due: Instant, now: Instant) -> bool {
         let longest = self.max_wait.min(self.patience.longest());
         let longest = longest.saturating_add(Duration::from_nanos(SLACK_NANOS));
-        wait > longest || self.deadline.is_some_and(|deadline| due > deadline)
+        due.saturating_duration_since(now) > longest || self.deadline.is_some_and(|deadline| due > deadline)
     }
 
     /// How long to sleep where nobody knows how long: twice as long each time.
@@ -455,6 +459,24 @@ mod tests {
         let result = limiter.acquisition(1, patience).block(|| limiter.clock.now(), sleep);
         assert_eq!((result, limiter.clock.now().as_nanos()), (Ok(()), 1_000_000_000));
         assert_eq!(sleeps.into_inner()[1..], [SECOND / 2]);
+    }
+
+    #[test]
+    fn no_place_is_given_up_for_one_reading_far_behind() {
+        let limiter = bucket();
+        limiter.clock.set(Instant::from_nanos(100_000_000_000));
+        let reserve = || limiter.reserve(1, 3 * SECOND).expect("within 3 s").keep();
+        reserve();
+        let errs = core::cell::Cell::new(false);
+        let now = || if errs.take() { Instant::ORIGIN } else { limiter.clock.now() };
+        let sleep = |duration| {
+            // Somebody comes next.
+            reserve();
+            limiter.clock.advance(duration);
+            errs.set(true);
+        };
+        assert_eq!(limiter.acquisition(1, Patience::unlimited()).block(now, sleep), Ok(()));
+        assert_eq!(limiter.clock.now().as_nanos(), 101_000_000_000);
     }
 
     #[test]

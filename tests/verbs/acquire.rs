@@ -88,7 +88,8 @@ fn a_reading_that_errs_makes_nobody_sleep_beyond_the_deadline() {
 #[test]
 fn a_reading_far_behind_does_not_lengthen_what_is_left_until_a_deadline() {
     for reading in 0..3 {
-        let (limiter, clock) = limiter(FixedWindow::new(Quota::per_minute(1)), 1);
+        // The next begins in 5 s, and from the reading far behind there would be 11 left.
+        let (limiter, clock) = limiter(FixedWindow::new(Quota::new(1, 15 * SECOND)), 1);
         for _ in 0..reading {
             clock.read_once(START);
         }
@@ -148,21 +149,42 @@ fn a_reservation_made_while_the_clock_erred_is_not_waited_for_once_it_is_right()
     assert!(sleeper.slept() <= 15 * S, "{result:?} after {} ns", sleeper.slept());
 }
 
+/// Ten reservations are kept, so that the next is due in ten seconds.
+fn ten_seconds_ahead() -> (Limiter<TokenBucket, ScriptedClock>, ScriptedClock) {
+    let (limiter, clock) = limiter(TokenBucket::new(Quota::per_second(1)).max_wait(10 * SECOND), 0);
+    for _ in 0..10 {
+        limiter.reserve(1, 10 * SECOND).expect("within ten seconds").keep();
+    }
+    (limiter, clock)
+}
+
 /// Readings 4 s apart are honest.
 #[test]
-fn a_reading_a_little_behind_makes_nobody_give_a_reservation_back() {
+fn nobody_gives_a_reservation_up_where_the_next_readings_are_a_little_behind() {
     for patience in [Patience::unlimited(), Patience::until(at(START + 10 * S))] {
-        let (limiter, clock) = limiter(TokenBucket::new(Quota::per_second(1)).max_wait(10 * SECOND), 0);
-        for _ in 0..10 {
-            limiter.reserve(1, 10 * SECOND).expect("within ten seconds").keep();
-        }
+        let (limiter, clock) = ten_seconds_ahead();
         let sleeper = Sleeper::of(&clock);
         let acquire = limiter.acquire(1, patience, &sleeper);
+        clock.set(START - 4 * S);
         clock.read_once(START);
-        clock.read_once(START - 4 * S);
-        assert_eq!(finish(acquire), Ok(()));
+        assert_eq!((finish(acquire), sleeper.slept()), (Ok(()), 14 * S));
         assert_eq!(limiter.peek_at(at(START + 10 * S), 1).retry_after(), Some(SECOND), "charged once");
     }
+}
+
+/// The time left is told on a reading far behind, at which the state is ahead, and decided on a fresh one.
+#[test]
+fn what_was_reserved_beyond_the_deadline_after_a_second_reading_is_given_back() {
+    let (limiter, clock) = limiter(TokenBucket::new(Quota::per_second(1)).max_wait(10 * SECOND), 0);
+    for _ in 0..7 {
+        limiter.reserve(1, 10 * SECOND).expect("within ten seconds").keep();
+    }
+    let sleeper = Sleeper::of(&clock);
+    let acquire = limiter.acquire(1, Patience::until(at(START + S)), &sleeper);
+    clock.read_once(1);
+    let refused = finish(acquire).expect_err("due in 7 s");
+    assert_eq!((refused.retry_after(), sleeper.slept()), (Some(6 * SECOND), 0));
+    assert_eq!(limiter.peek(1).retry_after(), Some(7 * SECOND), "charged nothing");
 }
 
 #[test]
