@@ -1,10 +1,12 @@
 //! A limiter that was restored decides as one that was never stopped.
 
+use core::time::Duration;
+
 use proptest::collection::vec;
 use proptest::prelude::*;
 use tollgate::{
-    AnyAlgorithm, AnyKeyed, Decision, FixedWindow, Instant, ManualClock, Outcome, Quota, SlidingCounter,
-    SlidingLog, TokenBucket,
+    AnyAlgorithm, AnyKeyed, Clock, Decision, FixedWindow, Instant, ManualClock, Outcome, Quota,
+    SlidingCounter, SlidingLog, TokenBucket,
 };
 
 use crate::cases::config;
@@ -134,38 +136,70 @@ proptest! {
     }
 }
 
-/// An hour's windows in UTC, of which `second` is one; used up, saved and restored after `down` ns, when the wall clock
-/// is `drift` ns off what the first limiter's clock has told.
-fn restored_in_utc(second: u64, down: u64, drift: i64) -> AnyKeyed<u64, ManualClock> {
+/// An hour's windows in UTC, of which `second` is in one; used up, saved, and restored when the wall clock has moved by
+/// `moved` ns.
+fn restored_in_utc(second: u64, moved: i64) -> AnyKeyed<u64, ManualClock> {
     let algorithm: AnyAlgorithm = FixedWindow::new(Quota::per_hour(2)).aligned_to_utc().into();
     let first = builder(algorithm.clone(), &clock(second * SECOND, 0)).build().expect("a limiter");
     assert!(first.check_n(&0, 2).is_allowed());
     let file = saved(&first);
-    let origin = (second * SECOND + down).saturating_add_signed(drift);
+    let origin = (second * SECOND).saturating_add_signed(moved);
     builder(algorithm, &clock(origin, 0)).restore(&mut file.as_slice()).expect("a snapshot that fits")
 }
 
 #[test]
 fn windows_aligned_to_utc_stay_the_wall_clocks() {
+    let hour = i64::try_from(3600 * SECOND).expect("an hour fits");
     for second in [3600, 3601, 5000, 7199] {
-        let ends = 7200 - second;
-        let restored = restored_in_utc(second, 0, 0);
-        assert_eq!(restored.check(&0).retry_after_nanos(), Some(ends * SECOND), "{second}");
-        let restored = restored_in_utc(second, (ends - 1) * SECOND, 0);
-        assert_eq!(restored.check(&0).retry_after_nanos(), Some(SECOND), "{second}");
-        let restored = restored_in_utc(second, ends * SECOND, 0);
-        assert!(restored.check_n(&0, 2).is_allowed(), "{second}");
-        assert_eq!(restored.check(&0).retry_after_nanos(), Some(3600 * SECOND), "{second}");
+        let ends = (7200 - second) * SECOND;
+        let left = i64::try_from(ends).expect("less than an hour");
+        let restored = restored_in_utc(second, 0);
+        assert_eq!(restored.check(&0).retry_after_nanos(), Some(ends), "{second}");
+        let restored = restored_in_utc(second, left - 1);
+        assert_eq!(restored.check(&0).retry_after_nanos(), Some(1), "{second}");
+        for moved in [left, left + 1, left + hour - 1] {
+            let restored = restored_in_utc(second, moved);
+            assert!(restored.check_n(&0, 2).is_allowed(), "{second}");
+            let wait = 3600 * SECOND - (moved - left).unsigned_abs();
+            assert_eq!(restored.check(&0).retry_after_nanos(), Some(wait), "{second}");
+        }
+    }
+}
+
+/// A clock that runs a little off the wall clock: both are set by hand.
+#[derive(Debug, Clone)]
+struct Drifting {
+    clock: ManualClock,
+    wall: ManualClock,
+}
+
+impl Clock for Drifting {
+    fn now(&self) -> Instant {
+        self.clock.now()
+    }
+
+    fn origin_since_unix_epoch(&self) -> Duration {
+        nanos(self.wall.now().as_nanos() - self.clock.now().as_nanos())
     }
 }
 
 #[test]
 fn what_was_used_in_a_window_aligned_to_utc_counts_in_that_window_though_clocks_drift() {
-    // A snapshot at the very beginning of the window, and a wall clock that has been put forward a little since.
-    for drift in [1, 1_000_000, 3 * i64::try_from(SECOND).expect("a second fits")] {
-        let restored = restored_in_utc(3600, 0, drift);
-        let wait = 3600 * SECOND - drift.unsigned_abs();
-        assert_eq!(restored.check(&0).retry_after_nanos(), Some(wait), "{drift}");
+    for (passed, drift) in [(0, 0), (10, 1), (10, -1), (3000, 200), (3000, -200)] {
+        let drifting = Drifting { clock: clock(0, 0), wall: clock(0, 3600 * SECOND) };
+        let windows = FixedWindow::new(Quota::per_hour(2)).aligned_to_utc();
+        let builder = |clock| windows.clone().clock(clock).keyed::<u64>(100);
+        let first = builder(drifting.clone()).build().expect("a limiter");
+        assert!(first.check_n(&0, 2).is_allowed());
+        drifting.clock.advance(nanos(passed * SECOND));
+        let wall = 3600 + passed.saturating_add_signed(drift);
+        drifting.wall.set(Instant::from_nanos(wall * SECOND));
+        let mut file = Vec::new();
+        assert_eq!(first.snapshot(&mut file).expect("a vector takes everything"), 1);
+        // The windows of the one that goes on are the wall clock's.
+        let restored = builder(Drifting { clock: clock(0, 0), wall: clock(0, wall * SECOND) });
+        let restored = restored.restore(&mut file.as_slice()).expect("a snapshot that fits");
+        assert_eq!(restored.check(&0).retry_after_nanos(), Some((7200 - wall) * SECOND), "{passed}, {drift}");
     }
 }
 
@@ -174,7 +208,7 @@ fn what_was_used_in_a_window_aligned_to_utc_counts_in_the_window_of_now_if_the_w
     let hour = 3600 * i64::try_from(SECOND).expect("a second fits");
     for back in [1, 1000, hour / 2, hour, 5 * hour] {
         let second = 36_000;
-        let restored = restored_in_utc(second, 0, -back);
+        let restored = restored_in_utc(second, -back);
         let wall = (second * SECOND).saturating_add_signed(-back);
         let ends = wall.next_multiple_of(3600 * SECOND) - wall;
         let ends = if ends == 0 { 3600 * SECOND } else { ends };
@@ -196,6 +230,26 @@ fn keys_without_a_state_are_as_of_the_restoring() {
     // Whoever read the clock before must not be granted again what was granted then.
     assert!(restored.check_at(&0, Instant::from_nanos(5 * SECOND), 2).is_allowed());
     assert_eq!(restored.check_at(&0, Instant::from_nanos(7 * SECOND - 1), 1).outcome(), Outcome::Denied);
+}
+
+#[test]
+fn what_is_as_good_as_new_by_then_takes_no_slot() {
+    let quota = Quota::per_second(2);
+    for (algorithm, periods) in [
+        (AnyAlgorithm::from(TokenBucket::new(quota)), 1),
+        (FixedWindow::new(quota).into(), 1),
+        (SlidingCounter::new(quota).into(), 2),
+        (SlidingLog::new(quota).into(), 1),
+    ] {
+        let first = builder(algorithm.clone(), &clock(100 * SECOND, 0)).build().expect("a limiter");
+        assert!(first.check_n(&0, 2).is_allowed());
+        let file = saved(&first);
+        for (down, inserted) in [(periods * SECOND - 1, 1), (periods * SECOND + 1, 0), (u64::MAX / 2, 0)] {
+            let restored = builder(algorithm.clone(), &clock(100 * SECOND + down, 0));
+            let restored = restored.restore(&mut file.as_slice()).expect("a snapshot that fits");
+            assert_eq!(restored.stats().inserted, inserted, "{algorithm} after {down} ns");
+        }
+    }
 }
 
 #[test]
