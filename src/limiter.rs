@@ -15,8 +15,7 @@ use crate::reading::Readings;
 
 /// A limiter for one stream of requests, shared by reference between any number of threads.
 ///
-/// Built by [`TokenBucket`](crate::TokenBucket), [`FixedWindow`](crate::FixedWindow),
-/// [`SlidingCounter`](crate::SlidingCounter) or [`SlidingLog`](crate::SlidingLog).
+/// Built by [`TokenBucket`], [`FixedWindow`], [`SlidingCounter`] or [`SlidingLog`].
 ///
 /// ```
 /// use std::thread;

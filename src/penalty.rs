@@ -12,8 +12,8 @@ use crate::table::Fingerprint;
 
 impl<A: Reservable, C: Clock> Limiter<A, C> {
     /// Takes `n` permits away, whether they are there or not: the bucket goes into debt, as deep as its
-    /// [`max_wait`](TokenBucket::max_wait) at most (zero, unless that was called: then no more is taken than there is).
-    /// Returns how many were taken, in whole permits.
+    /// [`max_wait`](crate::TokenBucket::max_wait) at most (zero, unless that was called: then no more is taken than
+    /// there is). Returns how many were taken, in whole permits.
     ///
     /// For what turns out later to have cost more than was asked for, and for misbehaviour. O(1), lock-free.
     ///

@@ -134,8 +134,8 @@ impl fmt::Debug for Reservation<'_> {
 
 impl<A: Reservable, C: Clock> Limiter<A, C> {
     /// Asks for `n` permits now or later, after a wait of at most `max_wait`, and no longer than the bucket's own
-    /// [`max_wait`](TokenBucket::max_wait). They are charged at once: first come, first served, without a queue, in O(1).
-    /// Over a span `t` the [bound](Reservation#the-bound) is that of `t + 1 ns`.
+    /// [`max_wait`](crate::TokenBucket::max_wait). They are charged at once: first come, first served, without a queue, in
+    /// O(1). Over a span `t` the [bound](Reservation#the-bound) is that of `t + 1 ns`.
     ///
     /// # Errors
     ///

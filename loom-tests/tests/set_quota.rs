@@ -43,7 +43,9 @@ fn set(limiter: &Window, nanos: u64, hours: u32) {
 }
 
 fn change_thrice(limiter: &Window) {
-    CHANGES.into_iter().for_each(|(nanos, hours)| set(limiter, nanos, hours));
+    for (nanos, hours) in CHANGES {
+        set(limiter, nanos, hours);
+    }
 }
 
 /// All that a decision tells is of one quota: the limit, what remains of it, and when its window ends.
