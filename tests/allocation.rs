@@ -6,9 +6,10 @@ mod each_algorithm;
 use std::time::Duration;
 
 use tollgate::{
-    Algorithm, AllOf, Builder, Clock, CoarseClock, Counters, Decision, FixedWindow, Instant, Keyed,
-    LimitList, Limiter, ManualClock, MostRefused, Observed, Outcome, Overflow, Patience, QuantaClock, Quota,
-    Refundable, Revocable, SlidingCounter, SlidingLog, StdClock, TokenBucket,
+    Adjustable, Adjusts, Algorithm, AllOf, Builder, Clock, CoarseClock, Counters, Decision, FixedWindow,
+    Instant, Keyed, LimitList, Limiter, ManualClock, MostRefused, Observed, Outcome, Overflow, Patience,
+    QuantaClock, Quota, Refundable, Revocable, SetQuotaError, SlidingCounter, SlidingLog, StdClock,
+    TokenBucket,
 };
 
 use each_algorithm::for_each_algorithm;
@@ -40,6 +41,32 @@ fn look_at(decision: Decision) -> Outcome {
 fn allocations_are_counted() {
     let counted = allocation_counter::measure(|| drop(std::hint::black_box(Box::new(1))));
     assert_eq!(counted.count_total, 1);
+}
+
+#[test]
+fn quotas_that_change_and_decisions_by_them_allocate_nothing() {
+    fn test<A: Adjusts>(algorithm: impl Fn(u64) -> A) {
+        let builder = || Adjustable::new(algorithm(LIMIT)).clock(ManualClock::new());
+        let limiter = builder().build().expect("the configuration is legal");
+        let keyed = builder().keyed::<u64>(KEYS).build().expect("the configuration is legal");
+        let lower = algorithm(LIMIT - 1);
+        assert_allocates_nothing(|| {
+            assert_eq!(look_at(limiter.check_n(LIMIT - 1)), Outcome::Allowed);
+            assert_eq!(look_at(keyed.check_n(&1, LIMIT - 1)), Outcome::Allowed);
+            assert_eq!((limiter.set_quota(&lower), keyed.set_quota(&lower)), (Ok(()), Ok(())));
+            // Carried over, in the head and by the charge.
+            assert_eq!(look_at(limiter.check()), Outcome::Denied);
+            assert_eq!(look_at(keyed.check(&1)), Outcome::Denied);
+            let later = limiter.now() + PERIOD * 2;
+            assert_eq!(look_at(limiter.check_at(later, 1)), Outcome::Allowed);
+            assert_eq!(look_at(keyed.check_at(&1, later, 1)), Outcome::Allowed);
+            assert_eq!(limiter.set_quota(&lower), Err(SetQuotaError::Busy));
+        });
+    }
+    test(|limit| TokenBucket::new(Quota::new(limit, PERIOD)));
+    test(|limit| FixedWindow::new(Quota::new(limit, PERIOD)));
+    test(|limit| SlidingCounter::new(Quota::new(limit, PERIOD)));
+    test(|limit| SlidingLog::new(Quota::new(limit, PERIOD)));
 }
 
 #[test]

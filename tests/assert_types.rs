@@ -6,12 +6,12 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
 use tollgate::{
-    AllOf, AnyAlgorithm, AnyKey, AnyKeyed, AnyLimiter, BuildError, Builder, Clock, CoarseClock,
+    Adjustable, AllOf, AnyAlgorithm, AnyKey, AnyKeyed, AnyLimiter, BuildError, Builder, Clock, CoarseClock,
     CoarseClockError, CombinedDecision, Counters, Decision, DecisionCounts, Denied, DeniedKind, FixedWindow,
     Instant, KeyLimit, Keyed, KeyedBuilder, KeyedStats, LimitList, Limiter, LiveKey, ManualClock,
     MostRefused, Observed, Outcome, Overflow, ParseError, ParseErrorKind, PartialGrant, Patience,
-    QuantaClock, Quota, RandomSipHash, RefusedKey, Reservation, RestoreError, SlidingCounter, SlidingLog,
-    StdClock, TokenBucket,
+    QuantaClock, Quota, RandomSipHash, RefusedKey, Reservation, RestoreError, SetQuotaError, SlidingCounter,
+    SlidingLog, StdClock, TokenBucket,
 };
 
 const QUOTA: Quota = Quota::per_hour(1);
@@ -64,6 +64,9 @@ const _: () = {
     assert_sent::<AllOf<LimitList<'_>>>();
 
     assert_error::<BuildError>();
+    assert_error::<SetQuotaError>();
+    assert_shared::<Limiter<Adjustable<TokenBucket>>>();
+    assert_shared::<Keyed<Adjustable<SlidingLog>, str>>();
     assert_error::<CoarseClockError>();
     assert_error::<Denied>();
     assert_error::<ParseError>();
