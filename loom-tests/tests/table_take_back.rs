@@ -53,7 +53,7 @@ fn key_with_an_outstanding_reservation_is_not_recycled() {
 
 /// A refund that comes when the slot has gone to another key gives that one nothing back.
 ///
-/// Catches a refund that tries again on the slot that it found, and one to a word that is no longer the key's.
+/// Catches a refund that tries again on the slot that it found.
 #[test]
 fn refund_racing_with_recycling_gives_no_other_key_anything_back() {
     model(3, || {
