@@ -306,6 +306,10 @@ fn what_is_given_back_while_a_counters_window_closes_may_weigh_in_the_next() {
     };
     assert!(is_explained(does_not(6)) && is_explained(does_not(4)));
     assert!(is_explained(weighs(4)), "it may have recorded two");
+    // A charge of the closing window is told what it knows: that its own permit is the only one.
+    let late = Call { thread: 2, ..call((3, 8), 98, told(Allowed, 1, 0, 3)) };
+    let closed = Call { thread: 1, ..call((4, 9), 101, told(Allowed, 0, 0, 100)) };
+    assert!(self::is_explained(counter, Face::Direct, &[full(), refund.clone(), late, closed]));
     assert!(!is_explained(weighs(6)), "it began when they had come back");
 }
 

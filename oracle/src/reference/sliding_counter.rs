@@ -37,8 +37,11 @@ impl SlidingCounter {
 
     /// By bisection: while nothing is charged, what counts as used never grows.
     pub(super) fn allowed_from(&self, now: u64, cost: u64) -> u128 {
-        let is_allowed = |at| self.used(at) + u128::from(cost) <= self.limit.into();
         let now = u128::from(now);
+        // Whoever decides in the window that closes does not know yet that it does.
+        let closing = if self.windows_at(now).0 == self.window.into() { 0 } else { self.closing };
+        let seen = Self { closing, ..self.clone() };
+        let is_allowed = |at| seen.used(at) + u128::from(cost) <= seen.limit.into();
         if is_allowed(now) {
             return 0;
         }
