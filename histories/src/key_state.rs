@@ -79,7 +79,10 @@ impl Semantics {
                 after.extend(Self::lessened(state, call, others, &others.recyclings, taken_back));
                 after.extend(Self::without_state(state, call, others));
             }
-            (Some(ask), _) => after.extend(self.asked(state, call, ask, others)),
+            (Some(ask), _) => {
+                after.extend(self.asked(state, call, ask, others));
+                after.extend(Self::refused_before(state, call, ask));
+            }
             (None, Verb::Cancel { name }) => {
                 let cancelled = |state: &mut Reference, now| Told::Moved(state.cancel(now, name));
                 // Not without the reservation's own word, whenever that was: the newest recycling is no concern of it.
@@ -117,6 +120,15 @@ impl Semantics {
             }
         }
         after
+    }
+
+    /// After a call that was granted nothing, by a counter's state of before another thread recorded what it takes over:
+    /// see [`Reference::closing`].
+    fn refused_before(state: &KeyState, call: &Call, ask: Ask) -> Option<KeyState> {
+        let KeyState::Charged(charged) = state else { return None };
+        let earlier = charged.not_yet_closing().filter(|_| call.granted() == 0)?;
+        let is_told = |reading: &u64| earlier.clone().ask(*reading, ask) == call.told;
+        call.readings.iter().any(is_told).then(|| state.clone())
     }
 
     /// After a call that takes charges back from a key's state, as of its reading or of a later one of `recyclings`.

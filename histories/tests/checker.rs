@@ -309,7 +309,17 @@ fn what_is_given_back_while_a_counters_window_closes_may_weigh_in_the_next() {
     // A charge of the closing window is told what it knows: that its own permit is the only one.
     let late = Call { thread: 2, ..call((3, 8), 98, told(Allowed, 1, 0, 3)) };
     let closed = Call { thread: 1, ..call((4, 9), 101, told(Allowed, 0, 0, 100)) };
-    assert!(self::is_explained(counter, Face::Direct, &[full(), refund.clone(), late, closed]));
+    assert!(self::is_explained(counter, Face::Direct, &[full(), refund.clone(), late, closed.clone()]));
+    // Who is granted nothing may have looked before the record was made.
+    let looked =
+        Call { thread: 2, ..asked((6, 7), Verb::Peek, 2, 101, Told::Decided(told(Allowed, 2, 0, 0))) };
+    assert!(self::is_explained(
+        counter,
+        Face::Direct,
+        &[full(), refund.clone(), looked.clone(), closed.clone()]
+    ));
+    let after = Call { invoked: 10, returned: 11, ..looked };
+    assert!(!self::is_explained(counter, Face::Direct, &[full(), refund.clone(), closed, after]));
     assert!(!is_explained(weighs(6)), "it began when they had come back");
 }
 

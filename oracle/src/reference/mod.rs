@@ -264,6 +264,16 @@ impl Reference {
         Some(closing)
     }
 
+    /// This state before what [`closing`](Self::closing) tells of was recorded; `None` if it tells of nothing.
+    pub fn not_yet_closing(&self) -> Option<Self> {
+        let mut earlier = self.clone();
+        match &mut earlier.model {
+            Model::SlidingCounter(counter) if counter.closing > counter.current => counter.closing = 0,
+            _ => return None,
+        }
+        Some(earlier)
+    }
+
     fn remaining(&self, now: u64) -> u64 {
         let now = now.min(self.horizon);
         match &self.model {
