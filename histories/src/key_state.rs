@@ -148,8 +148,9 @@ impl Semantics {
             for now in later.chain([&reading]) {
                 let mut less = charged.clone();
                 if take_back(&mut less, *now) == call.told {
-                    let closing = others.recorded.iter().find_map(|at| less.closing(charged, *at));
-                    after.extend(closing.map(KeyState::Charged));
+                    let mut closing = others.recorded.iter().map(|at| less.closing(charged, *at));
+                    let closing = closing.find(|states| !states.is_empty());
+                    after.extend(closing.into_iter().flatten().map(KeyState::Charged));
                     after.push(KeyState::Charged(less));
                 }
             }

@@ -249,19 +249,21 @@ impl Reference {
         Some(recorded)
     }
 
-    /// This state if the count of `earlier`, to whose window permits have come back since, was recorded before by a
-    /// thread with the reading `time` that is about to open the next one: they weigh there all the same.
-    pub fn closing(&self, earlier: &Self, time: u64) -> Option<Self> {
-        let (Model::SlidingCounter(counter), Some(_)) = (&earlier.model, earlier.recorded(time)) else {
-            return None;
+    /// This state if a count between its own and that of `earlier`, to whose window permits have come back since, was
+    /// recorded before by a thread with the reading `time` that is about to open the next one: it weighs there all the
+    /// same.
+    pub fn closing(&self, earlier: &Self, time: u64) -> Vec<Self> {
+        let (Model::SlidingCounter(earlier), Model::SlidingCounter(own), Some(_)) =
+            (&earlier.model, &self.model, earlier.recorded(time))
+        else {
+            return Vec::new();
         };
-        let count = counter.current.max(counter.closing);
-        let mut closing = self.clone();
-        match &mut closing.model {
-            Model::SlidingCounter(counter) if counter.current < count => counter.closing = count,
-            _ => return None,
-        }
-        Some(closing)
+        let counts = own.current + 1..=earlier.current.max(earlier.closing);
+        let recorded = |closing| Self {
+            model: Model::SlidingCounter(SlidingCounter { closing, ..own.clone() }),
+            ..self.clone()
+        };
+        counts.map(recorded).collect()
     }
 
     /// This state before what [`closing`](Self::closing) tells of was recorded; `None` if it tells of nothing.
