@@ -17,7 +17,7 @@ impl<A: Adjusts, C: Clock> Limiter<Adjustable<A>, C> {
     /// - Of a token bucket as many permits are missing as were, at most all of the new capacity (so a capacity that is
     ///   lowered and raised again forgives the difference). What is reserved stays reserved, and comes back at the new
     ///   rate: a [`Reservation`](crate::Reservation) keeps the instant it was told, and can no longer be cancelled with
-    ///   effect once the bucket has been charged again.
+    ///   effect once the bucket has been charged, or its quota changed, again.
     /// - Of a fixed window the count carries over. With a new period it counts in the window of the new period that now
     ///   lies in, which may then admit, with what the old one has admitted, up to both limits.
     /// - A sliding counter keeps its counts, and its period.

@@ -99,15 +99,21 @@ impl<P: Adjust> AdjustablePolicy<P> {
         Self { numbers: Numbers::new(policy), limit_max, extra_words: policy.extra_words() }
     }
 
-    /// The state, if it still has that word after this; if not, anything.
+    /// The policy in force, and the word as that sees it; if the state still has that word after this.
     #[inline]
-    fn see<'s>(&self, state: State<'s, impl Lens>, word: Word) -> Seen<'s, P> {
-        let (policy, parameters, shown) = match self.numbers.under(word) {
+    fn show(&self, word: Word) -> (P, Parameters, Word) {
+        match self.numbers.under(word) {
             Under::Current(policy, parameters) => (policy, parameters, word.under(Parameters::FIRST)),
             Under::Previous { policy, current, parameters, at } => {
                 (current, parameters, Word::live(policy.carried(&current, word.value(), at)))
             }
-        };
+        }
+    }
+
+    /// The state, if it still has that word after this; if not, anything.
+    #[inline]
+    fn see<'s>(&self, state: State<'s, impl Lens>, word: Word) -> Seen<'s, P> {
+        let (policy, parameters, shown) = self.show(word);
         let state = state.through(Tagged { stored: word, shown, parameters });
         Seen { policy, parameters, state, word: shown }
     }
@@ -297,12 +303,7 @@ impl<P: Adjust> Policy for AdjustablePolicy<P> {
 
 impl<P: Adjust + Refund> Refund for AdjustablePolicy<P> {
     fn refunded(&self, word: Word, now: u64, permits: u64) -> Option<(u64, Word)> {
-        let (policy, parameters, shown) = match self.numbers.under(word) {
-            Under::Current(policy, parameters) => (policy, parameters, word.under(Parameters::FIRST)),
-            Under::Previous { policy, current, parameters, at } => {
-                (current, parameters, Word::live(policy.carried(&current, word.value(), at)))
-            }
-        };
+        let (policy, parameters, shown) = self.show(word);
         let (given, less) = policy.refunded(shown, now, permits)?;
         Some((given, less.under(parameters)))
     }
